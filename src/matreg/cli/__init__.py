@@ -5,7 +5,7 @@ Nothing heavy is imported before a command runs, so that ``matreg --help`` is fa
 fit  predict  inspect  report  reproduce      the commands
 options       options of the data; choice: the model, and which parameters folds choose
 data          samples, labels and groups of a file; readers: formats; tables: CSV
-axes          names and coordinates; labels: labels that may not be what they look like
+axes          names and coordinates; labels: checks whether labels are numbers or classes
 model_files   fitted models in files; outputs: files and lines that are written
 """
 
@@ -26,7 +26,7 @@ from . import fit, inspect, outputs, predict, report, reproduce
 from .options import Help
 
 COMMANDS = (fit, predict, inspect, report, reproduce)
-AGAIN = 0.1  # seconds after which a signal that was lost is raised again
+AGAIN = 0.1  # seconds after which a lost signal is raised again
 EXAMPLES = """examples:
   matreg fit data.npz -o model.skops
   matreg predict model.skops new.npz -o predictions.csv
@@ -37,15 +37,15 @@ exit status: 0, 1 after an error, 2 for wrong arguments, 130 after Ctrl-C, 143 a
 """
 
 
-# Errors whose words are the answer to the user; RuntimeError is what storages raise.
+# Errors whose messages are shown without a traceback; storage libraries raise RuntimeError.
 HANDLED = (ImportError, OSError, ValueError, TypeError, KeyError, MemoryError, RuntimeError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    Exit status: 0, or 1 with a sentence on standard error, 2 for wrong arguments, 130 when
-    interrupted, even if what was finished has been kept and written, or 143 when terminated.
+    Exit status: 0; 1 after an error, with a sentence on standard error; 2 for wrong arguments; 130
+    when interrupted, even if finished results were kept and written; 143 when terminated.
     """
     args = _parser().parse_args(arguments)
     files.WRITTEN.clear()
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class Terminated(BaseException):
-    """SIGTERM as an exception that no handler catches, so that files and workers are cleared."""
+    """SIGTERM as an exception that no handler catches, so that files and workers are cleaned up."""
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def _watching_signals() -> Iterator[list[int]]:
         raise Terminated
 
     def swallowed(found: Any) -> None:
-        """Raise a signal again that came in a destructor, where Python ignores exceptions."""
+        """Raise a signal again if it arrived in a destructor, where Python ignores exceptions."""
         if isinstance(found.exc_value, KeyboardInterrupt | Terminated):
             again.append(threading.Timer(AGAIN, signal.raise_signal, seen[-1:]))
             again[-1].start()

@@ -69,7 +69,7 @@ def coordinates(
 
 
 def align(X: Any, found: MapAxes, known: MapAxes) -> tuple[Any, MapAxes]:
-    """Samples (n, p, q) with rows and columns as in the model; other coordinates are refused."""
+    """Samples (n, p, q) with rows and columns as in the model; refuses other coordinates."""
     swapped = (found.column_label, found.row_label) == (known.row_label, known.column_label)
     if swapped and len(_named(known)) == 2 and known.row_label != known.column_label:
         X = np.asarray(X[...]).transpose(0, 2, 1)

@@ -11,7 +11,7 @@ import matreg
 
 from .outputs import say
 
-# Options that the folds choose, by model; those of G-RMR and GSMM choose more than options.
+# Options chosen by the folds if they are not given; G-RMR and GSMM always have more to choose.
 CHOSEN = {"rmr": ("tau", "C"), "grmr": (), "rglm": ("tau",), "smm": ("tau", "C"), "gsmm": ()}
 # Options of a search, with the names of the parameters.
 SEARCH = {"scoring": "scoring", "jobs": "n_jobs", "n_taus": "n_taus"}
@@ -19,7 +19,7 @@ OTHERS = ("epsilon", "loss", "family", "quantile", "adaptive")
 
 
 def make_model(args: argparse.Namespace, chosen: str) -> Any:
-    """The unfitted model of the options of ``matreg fit``, in a pipeline if there is a scaler.
+    """The unfitted model for the options of ``matreg fit``, in a pipeline if there is a scaler.
 
     `chosen` is a key of `CHOSEN`.
     """
@@ -53,8 +53,8 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
 def is_search(args: argparse.Namespace, chosen: str) -> bool:
     """Whether there is a parameter to choose by cross-validation.
 
-    There is none with ``--cv 0``, if tau is a word, which means another number in each fold, and if
-    all parameters are given.
+    There is none with ``--cv 0``, if tau is a word (which is a different number in each fold), or
+    if all parameters are given.
     """
     asked = [option for option in ("scoring", "n_taus") if getattr(args, option) is not None]
     asked += ["cv"] if args.cv else []

@@ -1,4 +1,4 @@
-"""Samples, labels, groups and coordinates of a file, with the names that a model knows."""
+"""Samples, labels, groups and coordinates of a file, with the names stored in a model."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .tables import Table, read_table, to_numbers_or_words
 
 @dataclass(frozen=True)
 class Origin:
-    """Names in the data of a model, which its file keeps for `predict`."""
+    """Names in the data of a model, which the model file stores for `predict`."""
 
     target: str = "y"
     samples: str = "X"
     groups: str | None = None
     covariates: list[str] | None = None
-    columns: list[str] | None = None  # of a table: the entries of the samples, in order
+    columns: list[str] | None = None  # columns of a table with the entries of samples, in order
     names: MapAxes = field(default_factory=MapAxes)
     shape: tuple[int, int] | None = None  # (p, q); None before a model is fitted
 
@@ -47,8 +47,8 @@ def load_data(
 ) -> Data:
     """Read the data that the options of :func:`add_data_options` name.
 
-    Names of the model, `known`, replace options that are not given; samples are transposed by
-    name, and other coordinates than those of the model are refused.
+    Names of the model, `known`, replace options that are not given. Samples are transposed by name;
+    coordinates that differ from those of the model are refused.
     """
     path = Path(args.data)
     if not path.exists():
@@ -85,6 +85,7 @@ def load_data(
 
 
 def _read_labels(path: Path, target: str) -> dict[str, Any]:
+    """Labels of a separate file, as a dict with the one key `target`."""
     if path.suffix == ".npy":
         with numpy_file(path):
             return {target: np.load(path, allow_pickle=False)}
@@ -102,6 +103,7 @@ def _read_labels(path: Path, target: str) -> dict[str, Any]:
 def _from_arrays(
     content: Content, path: Path, asked: Origin, labels: Mapping[str, Any], known: Origin | None
 ) -> Data:
+    """Samples, labels, groups, covariates and coordinates from named arrays."""
     arrays, name = content.arrays, asked.samples
     X, dims = _named(arrays, name, path, "--samples"), content.dims.get(name, ())
     if X.ndim == 2 and asked.shape is not None:
@@ -154,6 +156,7 @@ def _grouping(arrays: Mapping[str, Any], asked: Origin, known: Origin | None) ->
 def _from_table(
     table: Table, asked: Origin, drop: list[str], labels: Mapping[str, Any], known: Origin | None
 ) -> Data:
+    """Flat samples, labels, groups and covariates from the columns of a table."""
     for name in drop:
         table.column(name, "--drop")
     inside = table.column(asked.target, "--target") if asked.target in table.cells else None
@@ -176,7 +179,7 @@ def _from_table(
 
 
 def _entries(table: Table, asked: Origin) -> list[str]:
-    """Columns of the samples: those of the model by name, or all that are left."""
+    """Names of the columns of the samples: those of the model, or all that are left."""
     if asked.columns is None:
         return list(table.cells)
     absent = [name for name in asked.columns if name not in table.cells]

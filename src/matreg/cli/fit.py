@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> None:
     from .model_files import model_in, save_model, skops_io
 
     check_output(args.out, (".skops",), args.data, args.labels)
-    skops_io()  # now, not after the fit
+    skops_io()  # fails before the fit if skops is missing
     data = load_data(args)
     labels: Any = data.y  # load_data refuses data without labels
     y = check_labels(labels, data.origin.target, _of_classes(args))
@@ -123,12 +123,12 @@ def _of_classes(args: argparse.Namespace) -> bool | None:
 
 
 def refuse_missing(model: Any, data: Data) -> None:
-    """Refuse empty cells where the model needs all of them."""
+    """Refuse empty cells if the model does not allow missing entries."""
     from sklearn.utils import get_tags
 
     from .model_files import model_in
 
-    model = model_in(model)  # a scaler before it takes them
+    model = model_in(model)  # a scaler before the model allows missing entries
     if data.missing is not None and not get_tags(model).input_tags.allow_nan:
         raise ValueError(
             f"{data.missing}: {type(model).__name__} needs all of them. --model grmr takes them as "

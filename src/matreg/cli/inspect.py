@@ -1,4 +1,4 @@
-"""``matreg inspect``: what a model file holds."""
+"""``matreg inspect``: describe the content of a model file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _write_coef(path: str, model: Any) -> None:
 
 
 def describe(model: Any, target: str) -> str:
-    """Model, parameters, score, rank and certificate, a line each."""
+    """Model, parameters, score, rank and certificate, one line each."""
     import numpy as np
 
     from .._runtime.text import counted
@@ -100,7 +100,7 @@ def describe(model: Any, target: str) -> str:
 
 
 def _covariates(model: Any) -> list[str]:
-    """Names of the covariates, with their coefficients where there is one problem."""
+    """Names of the covariates, with their coefficients if there is one problem."""
     if model.covariate_coef_.ndim > 1:
         return list(model.covariate_names_)
     both = zip(model.covariate_names_, model.covariate_coef_, strict=True)

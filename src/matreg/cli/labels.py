@@ -1,4 +1,4 @@
-"""Labels that may not be what they look like: classes as integers, dates, numbers in strings."""
+"""Checks of labels whose kind is not clear: classes as integers, dates, numbers in strings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}
 
 
 def check_labels(y: NDArray[Any], target: str, classes: bool | None) -> NDArray[Any]:
-    """Labels (n,) as numbers or words, with a warning where they look like the other kind.
+    """Labels (n,) as numbers or words, with a warning if they look like the other kind.
 
-    `classes` says whether the options ask for a model of classes (True), of numbers (False), or
-    for none in particular (None).
+    `classes` says whether the options ask for a model of classes (True) or of numbers (False); it
+    is None if they do not say.
     """
     _refuse_missing(y, target)
     if y.dtype.kind == "b" and classes is None:

@@ -19,7 +19,7 @@ from ..preprocessing import MatrixScaler
 from .data import Origin
 from .readers import check_unpacked_size
 
-LARGEST_SCHEMA = 2**24  # bytes of JSON in a model file: ours have some ten thousand
+LARGEST_SCHEMA = 2**24  # bytes of JSON in a model file; those of matreg have some ten thousand
 
 
 def save_model(model: Any, path: str, origin: Origin) -> None:
@@ -74,14 +74,14 @@ def skops_io() -> Any:
 
 
 def _check_schema(path: str) -> None:
-    """Refuse a description of the model that is far larger than any of ours."""
+    """Refuse a description of the model that is far larger than any that matreg writes."""
     with zipfile.ZipFile(path) as archive:
         if archive.getinfo("schema.json").file_size > LARGEST_SCHEMA:
             raise ValueError("The schema is too large.")
 
 
 def _check_model(model: Any, path: str) -> None:
-    """Refuse an object that cannot predict, whatever the file says that it is."""
+    """Refuse an object that is not a fitted model with intact coefficients."""
     if type(model).__name__ not in matreg.__all__ or not hasattr(model, "intercept_"):
         raise ValueError(f"{path} must hold a fitted model of matreg; got {type(model).__name__}.")
     coef, b = (getattr(model, name) for name in ("coef_", "intercept_"))
@@ -102,7 +102,7 @@ def _check_model(model: Any, path: str) -> None:
 
 
 def _check_scaler(model: Pipeline, path: str) -> None:
-    """Refuse steps before the model that are not one fitted scaler for its samples."""
+    """Refuse a pipeline unless the only step before the model is a fitted, intact scaler."""
     scaler, shape = model.steps[0][1], model_in(model).matrix_shape_
     ok = len(model.steps) == 2 and isinstance(scaler, MatrixScaler)
     for name in ("center_", "scale_"):
@@ -115,7 +115,7 @@ def _check_scaler(model: Pipeline, path: str) -> None:
 
 
 def _origin(model: Any, path: str) -> Origin:
-    """The names of the model's data; a model that was fitted in Python may know its axes."""
+    """Names in the data of a model; for a model fitted in Python, the names of its axes if any."""
     shape = (int(model.matrix_shape_[0]), int(model.matrix_shape_[1]))
     about = getattr(model, "about_", None)
     if about is None:

@@ -10,12 +10,12 @@ from typing import IO, Any, TextIO
 
 from .._runtime.text import printable
 
-# First characters by which spreadsheets take a cell for a formula.
+# First characters of cells that spreadsheets interpret as formulas.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_output(path: str, endings: tuple[str, ...], *inputs: str | None) -> None:
-    """Refuse an output with another ending, that cannot be written, or that replaces an input."""
+    """Refuse an output that has another ending, cannot be written, or would replace an input."""
     if not path.lower().endswith(endings):
         raise ValueError(f"-o must end with {' or '.join(endings)}; got {path}.")
     target = Path(path).resolve()
@@ -53,16 +53,16 @@ def write_array(stream: IO[bytes], array: Any) -> None:
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
-    """Print lines without characters that terminals take for commands."""
+    """Print lines without characters that terminals interpret as commands."""
     stream = sys.stdout if stream is None else stream
     lines = text.splitlines() if stream is sys.stdout else [" ".join(text.split())]
     print("\n".join(printable(line) for line in lines), file=stream)
 
 
 def safe_cell(value: Any) -> Any:
-    """A cell of a CSV file; an apostrophe precedes words that a spreadsheet would compute.
+    """A cell of a CSV file, with an apostrophe before words that a spreadsheet would compute.
 
-    Numbers stay as they are, and so do single signs + and -, which are common classes.
+    Numbers stay unchanged, and so do the single signs + and -, which are common classes.
     """
     if not isinstance(value, str) or not value.startswith(FORMULA) or value in ("+", "-"):
         return value

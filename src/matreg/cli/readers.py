@@ -1,4 +1,4 @@
-"""Arrays of a file by name, whatever its format. Nothing in a file is run or unpickled."""
+"""Arrays of a file by name, for all formats. Nothing in a file is run or unpickled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DAMAGED = (ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zli
 
 @dataclass(frozen=True)
 class Content:
-    """Arrays of a file by name, and the names of their dimensions where they have any."""
+    """Arrays of a file by name, and the names of their dimensions if they have any."""
 
     arrays: Mapping[str, Any]  # mapped from the file if possible
     dims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def read_content(path: Path, samples: str) -> Content:
 
 @contextmanager
 def numpy_file(path: Path) -> Iterator[None]:
-    """Refuse a file that NumPy cannot read, or not without running code in it."""
+    """Refuse a file that NumPy cannot read, or could read only by running code in it."""
     try:
         yield
     except DAMAGED as error:
@@ -129,7 +129,7 @@ def _zarr_dims(array: Any) -> tuple[str, ...]:
 
 
 def _read_netcdf(files: list[Path], samples: str) -> Content:
-    """Variables of a file, or of several with their samples concatenated in the order of names."""
+    """Variables of a file, or of several files with samples concatenated in order of file names."""
     xarray = optional("xarray", "files")
     parts = []
     for path in files:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .outputs import check_folder, say
 
-# Those of matreg.experiments, whose import takes long.
+# Names of the experiments in matreg.experiments, which takes long to import.
 NAMES = ("shapes", "tau-path", "finance", "head-pose", "risk-bound", "label-noise", "smm")
 HELP = "run the paper's experiments"
 DESCRIPTION = (
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     options = Options(
         rounds=args.rounds, seed=args.seed, quick=args.quick, data=args.data, jobs=args.jobs
     )
-    pyplot().switch_backend("Agg")  # now: without it the work would be in vain
+    pyplot().switch_backend("Agg")  # fails before the work if matplotlib is missing
     commit()
     check_folder(args.out)
     for name in NAMES if args.experiment == "all" else [args.experiment]:

@@ -25,12 +25,12 @@ class Table:
     """Columns of a CSV file."""
 
     path: Path
-    cells: dict[str, list[str]]  # of each column, by its name in the header line
+    cells: dict[str, list[str]]  # cells of each column, by its name in the header line
     lines: list[int]  # line of the file in which each row begins
     commas: bool  # whether commas may be decimal
 
     def column(self, name: str, option: str) -> NDArray[Any]:
-        """Take a column out of the table, as numbers if all its cells are."""
+        """Remove a column from the table and return it, as numbers if all its cells are."""
         if name not in self.cells:
             others = get_close_matches(name, self.cells, 3) or list(self.cells)[-3:]
             raise ValueError(
@@ -73,7 +73,7 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a CSV file with a header line, whatever separates its cells."""
+    """Read a CSV file with a header line; cells are separated by commas, semicolons or tabs."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             delimiter = _delimiter(stream.readline())
@@ -121,8 +121,8 @@ def to_numbers_or_words(cells: list[str], commas: bool) -> NDArray[Any]:
 def to_numbers(cells: Sequence[str], commas: bool) -> NDArray[Any] | None:
     """Numbers, NaN for empty cells; None if a cell is neither.
 
-    With `commas`, 1,5 is one and a half. A column with decimal commas and points is not read as
-    numbers: beside 1,5 the cell 1.234 may mean a thousand.
+    With `commas`, 1,5 is one and a half. A column with both commas and points is not read as
+    numbers: next to 1,5 the cell 1.234 may mean 1234.
     """
     decimal = commas and any("," in cell for cell in cells)
     if decimal and any("." in cell for cell in cells):

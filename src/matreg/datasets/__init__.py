@@ -1,10 +1,10 @@
 """Simulated and real data for regression on matrices.
 
-synthetic     regressions with known truth, noisy labels and corrupted samples; shapes: the truths
+synthetic     regressions with known truth, noisy labels and corrupted samples; shapes: true W
 eem_cells  olive  sugar                       fluorescence
 faces  mnist                                  images
 air_quality  gas_sensors  istanbul            sensors and series
-_fetch        where the file of a data set is; _archive: files inside of archives
+_fetch        where the file of a data set is; _archive: files inside archives
 """
 
 from .air_quality import load_air_quality

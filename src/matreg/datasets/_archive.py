@@ -1,4 +1,4 @@
-"""Reading files out of archives, however often they were packed, and workbooks."""
+"""Reading files from archives, which may be nested, and workbooks."""
 
 from __future__ import annotations
 

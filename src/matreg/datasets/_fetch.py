@@ -1,9 +1,9 @@
 """Finding the file of a data set: a given folder, MATREG_DATA, the user's cache, the internet.
 
-The public sites publish no checksums and may repack their archives. So the arrays that were read
-are verified instead of the file: :func:`fingerprint` must have the recorded value. It detects a
-truncated, wrong or changed file, however it was packed, and allows for the last digit, which a
-spreadsheet keeps and a text file does not.
+The public sites publish no checksums and may repack their archives. Therefore the arrays are
+verified instead of the file: their :func:`fingerprint` must have the recorded value. It detects a
+truncated, wrong or changed file, however it was packed, and tolerates differences of the last
+digit, which a spreadsheet keeps and a text file does not.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ def interpolate(series: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
 class Source:
     """Where a data set comes from and how it is read."""
 
-    title: str  # in messages
-    url: str  # of `files[0]`
+    title: str  # name of the data in messages
+    url: str  # address of `files[0]`
     files: tuple[str, ...]  # names that the file may have; the first is that of the download
     parse: Callable[[Path], Arrays]
-    fingerprints: Mapping[str, float]  # expected ones of some of the arrays
-    # The npz file of `files` that a large or slow download is kept as; None keeps the download.
+    fingerprints: Mapping[str, float]  # expected fingerprints of some of the arrays
+    # Name in `files` of the npz file in which the arrays are kept; None keeps the download itself.
     kept: str | None = None
 
 
 def fingerprint(array: NDArray[Any]) -> float:
-    """Product of the numbers of an array with a fixed wave, which differs between data sets."""
+    """Inner product of the entries of an array with a cosine, which differs between data sets."""
     values = np.nan_to_num(np.asarray(array, dtype=float).ravel(), nan=-1.0)
     return float(np.cos(np.arange(values.size)) @ values)
 
 
 def load(source: Source, data_home: str | os.PathLike[str] | None = None) -> Arrays:
-    """Read the arrays of a data set from its file, which is downloaded if it is in no folder."""
+    """Read the arrays of a data set from its file, which is downloaded if it is not found."""
     if data_home is not None:
         folder = Path(data_home).expanduser()
         path = _find(source, folder)
@@ -102,7 +102,7 @@ def _read_npz(path: Path) -> Arrays:
 
 
 def _download(source: Source, folder: Path) -> Arrays:
-    """Download the public file; only an intact one gets its name in the folder."""
+    """Download the public file; it is moved to its name in the folder only if it is intact."""
     try:
         bar = importlib.util.find_spec("tqdm") is not None
         retrieve = optional("pooch", "data").HTTPDownloader(progressbar=bar)

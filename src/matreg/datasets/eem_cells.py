@@ -48,7 +48,7 @@ def _inside(wavelengths: NDArray[Any], bounds: tuple[float, float]) -> NDArray[n
 
 
 def _read_counts(workbook: bytes) -> dict[str, float]:
-    """Cells by the time of the sample, from the column of the total cell count.
+    """Number of cells by the time of the sample, from the column of the total cell count.
 
     The original column is called TCC, with its unit; the time is part of the sample's name, which
     may be in any column.
@@ -113,16 +113,16 @@ def load_eem_cells(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     """Load fluorescence landscapes of water with the number of cells in it as the label.
 
     Excitation-emission matrices of 38 samples of water from three days, with the blank subtracted
-    and averaged over blocks of wavelengths; the bands of scattered light are in them. Neighbours in
+    and averaged over blocks of wavelengths; they contain bands of scattered light. Neighbours in
     time are alike: put samples that follow each other into one block of a cross-validation.
 
     Parameters
     ----------
     data_home : path-like, default=None
         Folder with ``eem_cells.npz`` or an original archive. By default ``$MATREG_DATA``, then the
-        user's cache folder, into which what is needed of the sample data of the Python package
-        eempy (MIT licence) is downloaded from GitHub; this takes openpyxl (``matreg[data]``) if
-        necessary.
+        user's cache folder. If necessary, the sample data of the Python package eempy (MIT licence)
+        are downloaded from GitHub, which requires openpyxl (``matreg[data]``), and the needed part
+        is kept in the cache folder.
 
     Returns
     -------

@@ -23,7 +23,7 @@ _PGM_HEADER = re.compile(rb"P([25])" + 3 * (_GAP + rb"(\d+)") + rb"\s")
 
 
 def read_pgm(content: bytes) -> NDArray[np.float64]:
-    """Decode a portable graymap, plain (P2) or binary (P5) with one byte a pixel, to [0, 1]."""
+    """Decode a portable graymap, plain (P2) or binary (P5) with one byte per pixel, to [0, 1]."""
     header = _PGM_HEADER.match(content)
     if header is None:
         raise ValueError("this is not a PGM image")
@@ -60,8 +60,8 @@ def load_cmu_faces(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     """Load the CMU face images with the direction of the head as the label.
 
     Twenty people look left, straight ahead or right with four expressions, with and without
-    sunglasses; images of people who look up are dropped, and so are those that the collectors
-    marked as bad. Split by `person`; otherwise the same face is in training and test.
+    sunglasses; images of people who look up, and images that the collectors marked as bad, are
+    dropped. Split by `person`; otherwise the same face is in training and test.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def load_cmu_faces(data_home: str | os.PathLike[str] | None = None) -> Bunch:
 
 
 def _find_qmul(folder: Path, tilt: int) -> dict[tuple[str, str], Path]:
-    """Files by person and yaw, in this order; of two formats of one image the JPEG is taken."""
+    """Files sorted by person and yaw; if an image exists in both formats, the JPEG is taken."""
     found: dict[tuple[str, str], Path] = {}
     for suffix in ("jpg", "ras"):
         for path in folder.glob(f"*Grey/*_{tilt:03d}_[0-9][0-9][0-9].{suffix}"):
@@ -152,7 +152,7 @@ _FEI_NAME = re.compile(r"(\d{1,3})-(\d{2})\.jpg", re.IGNORECASE)
 
 
 def find_fei(folder: Path) -> dict[tuple[int, int], Path]:
-    """Files by person and view, in this order."""
+    """Files sorted by person and view."""
     found: dict[tuple[int, int], Path] = {}
     for path in folder.rglob("*-*.jpg"):
         name = _FEI_NAME.fullmatch(path.name)
@@ -165,14 +165,14 @@ def load_fei_faces(folder: str | os.PathLike[str], *, size: int = 32) -> Bunch:
     """Load the FEI faces from a folder, labelled by yaw.
 
     Two hundred people in fourteen views, ``1-01.jpg`` to ``200-14.jpg``: views 1 to 10 turn from
-    profile to profile in steps of 20 degrees, 11 to 14 are frontal. They are given out by the
-    Centro Universitario da FEI in Sao Paulo for research and may not be passed on, so there is no
+    profile to profile in steps of 20 degrees, 11 to 14 are frontal. The Centro Universitario da FEI
+    in Sao Paulo provides the images for research; they may not be passed on, so there is no
     download.
 
     Parameters
     ----------
     folder : path-like
-        Folder with the images, in itself or in folders below it. Not all need be there.
+        Folder with the images, directly or in subfolders. Some images may be missing.
     size : int, default=32
         Images are resized to this number of rows and columns.
 

@@ -57,7 +57,7 @@ def load_gas_sensors(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     """Load measurements of a gas sensor array with the concentration of the gas as the label.
 
     Sixteen metal oxide sensors with eight features each (two of the steady state, six of rise and
-    decay) in six gases, batches 1 to 6 of the ten. The sensors drift over the years: train on early
+    decay) in six gases; the data are batches 1 to 6 of ten. The sensors drift: train on early
     batches and test on later ones. The features have different units: divide each by its spread in
     the training samples.
 

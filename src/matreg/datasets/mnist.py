@@ -32,7 +32,7 @@ SOURCE = Source(
     url="https://www.openml.org/data/download/52667/mnist_784.arff",
     files=("mnist_784.arff", "mnist.npz"),
     parse=_parse,
-    # Not of the images: copies differ in the order of those of one digit.
+    # The images have no fingerprint: copies differ in the order of the images of a digit.
     fingerprints={"y_train": 8.5293054, "y_test": 6.2470628},
     kept="mnist.npz",
 )

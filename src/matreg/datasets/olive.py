@@ -62,17 +62,18 @@ SOURCE = Source(
 def load_olive(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     """Load fluorescence landscapes of olive oils with soybean oil in them as the label.
 
-    Excitation-emission matrices of four extra virgin olive oils: of each oil ten mixtures with 7 to
-    90 per cent of soybean oil and ten pure samples. A model should hold for an oil that it has not
-    seen: leave one of the `groups` out. The light that samples scatter is in the matrices; see
+    Excitation-emission matrices of four extra virgin olive oils: for each oil ten mixtures with 7
+    to 90 per cent of soybean oil, and ten pure samples. A model should generalise to a new oil:
+    leave one of the `groups` out. The matrices contain scattered light; see
     :func:`matreg.preprocessing.mask_scatter`.
 
     Parameters
     ----------
     data_home : path-like, default=None
         Folder with ``olive.npz`` or ``eem_data.mat``. By default ``$MATREG_DATA``, then the user's
-        cache folder, into which the means of ten neighbouring emissions of the authors' data on
-        GitHub (MIT licence) are downloaded; this takes pooch (``matreg[data]``) if necessary.
+        cache folder. If necessary, the authors' data (MIT licence) are downloaded from GitHub,
+        which requires pooch (``matreg[data]``), and their means over ten neighbouring emissions are
+        kept in the cache folder.
 
     Returns
     -------

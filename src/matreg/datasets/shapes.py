@@ -71,7 +71,7 @@ def make_shape(name: str, size: int = 64) -> NDArray[np.float64]:
     """Draw a shape as a matrix of zeros and ones.
 
     Square (rank 1), cross and T (rank 2) have exactly low rank; triangle, circle and butterfly
-    only approximately. The pixels are new: papers print such shapes without theirs.
+    only approximately. The drawings are new: papers show such shapes without giving their pixels.
 
     Parameters
     ----------

@@ -48,8 +48,8 @@ def load_sugar(
         Folder with ``sugar.mat``. By default ``$MATREG_DATA``, then the user's cache folder, into
         which the file is downloaded from a public copy of the N-way toolbox if necessary.
     missing : {"interpolate", "keep"}, default="interpolate"
-        What to do with the missing cells: fill them linearly along the emission axis, which at its
-        end, where they lie, repeats the nearest measured value; or leave them as NaN.
+        What to do with the missing cells: fill them with the nearest measured value along emission,
+        as linear interpolation does at the end of an axis, or leave them as NaN.
 
     Returns
     -------

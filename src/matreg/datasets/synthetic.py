@@ -27,7 +27,7 @@ def _low_rank(rng: RandomState, rows: int, columns: int, rank: int, name: str) -
 
 
 def _choose(rng: RandomState, shape: tuple[int, ...], fraction: float) -> NDArray[np.bool_]:
-    """Mask with exactly the asked fraction (rounded) of its entries set."""
+    """Mask in which exactly the given fraction (rounded) of the entries is set."""
     mask = np.zeros(shape, dtype=bool)
     mask.flat[rng.choice(mask.size, round(fraction * mask.size), replace=False)] = True
     return mask

@@ -1,4 +1,4 @@
-"""The matreg model inside of a pipeline or a search, and the data as it sees them."""
+"""The matreg model inside a pipeline or a search, and the data as this model receives them."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from ._fit.classifier import coef_of
 
 @dataclass(frozen=True)
 class LinearPart:
-    """The model with coefficients inside of a fitted model, and what comes before it."""
+    """The model with coefficients inside a fitted pipeline or search, and the steps before it."""
 
     model: MatrixEstimator
     steps: tuple[TransformerMixin, ...] = ()  # fitted transformers that samples go through first
-    target_steps: tuple[TransformerMixin, ...] = ()  # those of labels
-    problem: int | None = None  # which matrix of coefficients, where there are several
+    target_steps: tuple[TransformerMixin, ...] = ()  # fitted transformers of the labels
+    problem: int | None = None  # index of the matrix of coefficients, if there are several
 
     @property
     def coef(self) -> Array:
-        """W as the model has it, of shape (p, q)."""
+        """W of the model itself, of shape (p, q)."""
         return coef_of(self.model, self.problem)
 
     @property
     def scalers(self) -> list[TransformerMixin]:
-        """The steps right before the model that can bring W into their units, the last first."""
+        """Steps right before the model that can convert W to their input units, last one first."""
         return list(takewhile(lambda step: hasattr(step, "coef_in_units"), reversed(self.steps)))
 
     @property
     def coef_in_units(self) -> Array:
-        """W for samples in the units that they have before the scalers, of shape (p, q)."""
+        """W for samples in the units before the scalers, of shape (p, q)."""
         return self._unscaled(self.coef)
 
     @property
     def every_coef_in_units(self) -> Array:
-        """`coef_` of all problems for samples in those units, of shape (p, q) or (k, p, q)."""
+        """`coef_` of all problems in these units, of shape (p, q) or (k, p, q)."""
         return self._unscaled(np.asarray(self.model.coef_))
 
     def _unscaled(self, W: Array) -> Array:
@@ -53,7 +53,7 @@ class LinearPart:
         return W
 
     def in_units(self, samples: Array) -> Array:
-        """Samples (n, p, q) as the model sees them, in the units before the scalers."""
+        """Samples (n, p, q) that the model receives, converted to the units before the scalers."""
         for step in self.scalers:
             samples = step.inverse_transform(samples)
         return samples
@@ -72,7 +72,7 @@ class LinearPart:
         return y
 
     def samples(self, X: ArrayLike) -> Array:
-        """Samples (n, p, q) as the coefficients meet them: after all steps, and clean."""
+        """Samples (n, p, q) to which W applies: after all steps, cleaned if the model cleans."""
         X = self.transformed(X)
         if hasattr(self.model, "transform"):
             X = self.model.transform(X)
@@ -84,8 +84,9 @@ def linear_part(
 ) -> LinearPart:
     """Find the fitted model with coefficients in a pipeline, a search or the like.
 
-    `problem` says which matrix of coefficients, where a classifier has several, and `argument` what
-    the user calls the model, for errors: NotFittedError before `fit`, TypeError if there is none.
+    `problem` is the index of the matrix of coefficients, if a classifier has several; `argument` is
+    the name of the model in error messages. Raises NotFittedError before `fit`, and TypeError if
+    there is no such model.
     """
     steps: tuple[TransformerMixin, ...] = ()
     target_steps: tuple[TransformerMixin, ...] = ()

@@ -1,4 +1,4 @@
-"""Robust matrix regression on corrupted samples, and the same chosen by cross-validation."""
+"""Robust matrix regression on corrupted samples, plain and with cross-validation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class GRMR(JointFit, MatrixRegressor):
         which they are zero, on the samples as robust principal component analysis cleans them.
     gamma : float, default=None
         Weight of the nuclear norm of the samples; by default ``lam (sqrt(N) + sqrt(p q)) / 3``, and
-        ``lam sqrt(max(N, p q))`` with ``outliers="split"``.
+        ``lam sqrt(max(N, p q))`` with ``outliers="split"``, where N is the sum of the weights.
     lam : float, default=None
         Weight of the outliers. By default it follows from a given `gamma` by the rule above. If
         neither is given, `lam` is ``C`` times the median absolute deviation of the labels, divided
@@ -66,7 +66,7 @@ class GRMR(JointFit, MatrixRegressor):
         residual of left-out samples from their low-rank part. "tails" is at least a quarter of the
         99th percentile of these residuals in a typical sample, or of the 90th percentile of the
         sample itself if that is smaller. Use "tails" for samples whose large entries are in other
-        cells each time, such as images with ink in few places: None treats this ink as outliers.
+        cells in each sample, such as images with ink in few places: None treats ink as outliers.
     limit : float, default=4.0
         An entry is an outlier if it differs from the low-rank part by more than this many times its
         noise. Raise the limit if clean new samples have peaks that the training samples do not

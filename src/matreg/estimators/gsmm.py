@@ -1,4 +1,4 @@
-"""The support matrix machine on corrupted samples, and the same chosen by cross-validation."""
+"""The support matrix machine on corrupted samples, plain and with cross-validation."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class GSMM(JointFit, MatrixClassifier):
         W, exactly of low rank. With more than two classes this, `intercept_`, `rank_`, `dual_coef_`
         and `dual_gap_` have a first axis of m problems, as in :class:`SMM`.
     classes_, intercept_, rank_, dual_gap_, solver_, dual_coef_, label_outlier_score_, adaptive_
-        As in :class:`SMM`, of the machines on the clean signals.
+        As in :class:`SMM`, for the classifiers on the clean signals.
     matrix_shape_, n_features_in_
         As in :class:`RMR`.
     X_clean_, outliers_, clean_rank_, outlier_fraction_, sample_outlier_score_, noise_, split_gap_
@@ -135,7 +135,7 @@ class GSMM(JointFit, MatrixClassifier):
         return len(self.classes_) == 2
 
     def _labelled(self, distinct: Samples) -> Samples:
-        """Labels -1 and 1 in place of 0 and 1; those of more classes are not used."""
+        """Labels -1 and 1 in place of 0 and 1; all 1 for more classes, whose labels are unused."""
         return replace(distinct, y=2.0 * distinct.y - 1.0 if self._alone else np.ones(distinct.n))
 
     _parts = MatrixClassifier._parts
@@ -143,9 +143,9 @@ class GSMM(JointFit, MatrixClassifier):
     def _apart(
         self, problem: GRMRProblem, distinct: Samples, pca: Decomposition | None
     ) -> tuple[list[Part], Callable[[Sequence[SolverResult]], CleanedFit]]:
-        """The problems of two classes on samples that are cleaned without labels.
+        """The problems of two classes, on samples that are cleaned without labels.
 
-        Then what makes a fit of their results.
+        The second value is a function that combines the results of these problems into a fit.
         """
         problem, split = clean_alone(problem, self._limits(), pca)
         parts = self._parts(replace(problem.cleaned(split.E), y=distinct.y))
@@ -193,9 +193,9 @@ class GSMM(JointFit, MatrixClassifier):
 class GSMMCV(JointSearch, MatrixClassifier):
     """GSMM with tau, gamma and what counts as an outlier chosen by cross-validation.
 
-    The search is that of :class:`GRMRCV`, by accuracy. With more than two classes the whole grid is
-    tried: the samples of a fold are cleaned once for each gamma, lam, limit and noise, and all
-    values of tau are a path.
+    The search is that of :class:`GRMRCV`, with accuracy as the default score. With more than two
+    classes the whole grid is tried: the samples of a fold are cleaned once for each gamma, lam,
+    limit and noise, and all values of tau are a path.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
     tol, split_tol, max_iter
         As in :class:`GSMM`.
     fold_tol, fold_split_tol, halving, cv, scoring, one_standard_error, n_jobs, verbose
-        As in :class:`GRMRCV`; folds have the classes in the same shares.
+        As in :class:`GRMRCV`; folds are stratified by class.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class GSMMCV(JointSearch, MatrixClassifier):
     _searched = ("C",)
 
     @property
-    def _tries_all(self) -> bool:  # samples of more classes are cleaned once for a whole path
+    def _tries_all(self) -> bool:  # with more classes, samples are cleaned once for a whole path
         return super()._tries_all or len(self.classes_) > 2
 
     noise: float | str | ArrayLike | None = "tails"

@@ -1,4 +1,4 @@
-"""Leave-one-out predictions of a fitted model, from the one fit."""
+"""Leave-one-out predictions of a fitted model, computed from this one fit."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from ._search.rounds import decided
 
 # Relative duality gap of the fit from which samples are left out.
 TOL = 1e-7
-# What to do where the doubt is not known.
+# Advice where leave-one-out predictions cannot be computed from one fit.
 FOLDS = "Take folds instead: sklearn.model_selection.cross_val_predict(model, X, y)."
-# Changes of predictions, relative to their spread, that are more than the tolerance of a fit.
+# Change of predictions, relative to their spread, above which the fit is not that of these samples.
 CHANGED = 0.05
 
 
@@ -65,7 +65,7 @@ class LeaveOneOutResult:
     score : float
         Score of the predictions, as `score` of the model: R^2 or accuracy.
     leverage : ndarray of shape (n,) or (problems, n)
-        Slope by which the prediction of a sample follows its own label, from 0 to 1.
+        Derivative of the prediction of a sample with respect to its own label, from 0 to 1.
     influence : ndarray of shape (n,) or (problems, n)
         Root mean square change of all decisions when the sample is removed, in the units of the
         decisions; NaN from about 2,900 samples on.
@@ -75,8 +75,9 @@ class LeaveOneOutResult:
         Estimated mean error of the residuals, relative to their mean size: the size of their
         second-order terms plus the error that five of the refits measured. NaN if it is not known:
         with fewer refits, from about 2,900 samples on, and for adaptive models, whose bases depend
-        on the labels of all samples, so that the residuals are too small. Infinite if fits without
-        one sample are not unique; of an interval of intercepts alone every fit takes the middle.
+        on the labels of all samples, so that the residuals are too small. Infinite if a fit without
+        one sample is not unique, except where only the intercept is not (without covariates): every
+        fit takes the middle of the interval of optimal intercepts.
     """
 
     predictions: Values
@@ -116,7 +117,7 @@ class LeaveOneOutResult:
         confidence : float, default=0.9
             Nominal probability that an interval covers the label.
         covariates : array-like of shape (m, k), table or dict of columns, default=None
-            Those of the new samples, if `fit` had covariates.
+            Covariates of the new samples, if `fit` had covariates.
 
         Returns
         -------
@@ -130,7 +131,7 @@ class LeaveOneOutResult:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Predictions of new samples by all fits without one sample."""
+    """Prediction intervals for new samples, from all fits without one sample."""
 
     estimator: MatrixEstimator
     mean: Callable[[Array], Array]
@@ -139,7 +140,7 @@ class Intervals:
     def predict(
         self, X: ArrayLike, covariates: Covariates, residuals: Array, confidence: float
     ) -> tuple[Array, Array]:
-        """Intervals by jackknife+."""
+        """Lower and upper ends (m,) of jackknife+ intervals for m new samples."""
         estimator, one = self.estimator, self.one
         given: Array = estimator._validate_samples(X)
         clean = estimator._cleaner()
@@ -159,13 +160,13 @@ class Intervals:
 
 @dataclass(frozen=True)
 class OneProblem:
-    """One of the problems of a model without each of its samples."""
+    """One problem of a model, and its solutions without each of its samples."""
 
     part: Part
     result: SolverResult  # in the coordinates of the samples of the part
     found: Refined
-    back: Array  # (m, k): intercept and covariates times this are the unpenalised columns
-    bases: Bases = PLAIN  # of the last step of an adaptive model
+    back: Array  # (m, k): maps a column of ones and covariates to the unpenalised columns
+    bases: Bases = PLAIN  # bases of the last step of an adaptive model
 
     def of_given(self, values: Array, n: int, elsewhere: float) -> Array:
         """Values of distinct samples as values of all n samples."""
@@ -189,7 +190,7 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
     fitted: MatrixEstimator = model.best_estimator_ if search else with_numbers(copy.copy(model))
     new_covariates(
         fitted, given.covariates, len(given.X)
-    )  # refused unless they are as those of fit
+    )  # raises an error unless they match those of fit
     missing = np.zeros(len(given.X), dtype=bool)
     if not is_classifier(fitted) and np.ndim(given.y) == 1:
         missing = np.isnan(np.asarray(given.y, dtype=float))
@@ -208,7 +209,7 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
 
 
 def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part], Model]:
-    """Samples, problems and what is minimised; of a model that cleans, on its clean samples."""
+    """Samples, problems and declared model; a model that cleans has its clean samples."""
     samples = fitted._read(given).in_memory
     assert samples is not None
     if (own := np.shape(fitted.dual_coef_)[-1]) != samples.n:
@@ -230,7 +231,7 @@ def pose(fitted: MatrixEstimator, given: FitInput) -> tuple[Samples, list[Part],
 def solve_left_out(
     fitted: MatrixEstimator, model: Model, part: Part, k: int, refits: int
 ) -> OneProblem:
-    """One of the problems without each of its samples, from its solution."""
+    """Leave out each sample of problem k, starting from its fitted solution."""
     check_each_left_out(model, part.samples, "leave_one_out")
     options = fitted._options() if model.adaptive else {}
     adaptive = bool(model.adaptive)
@@ -263,7 +264,7 @@ def solve_left_out(
 def gathered(
     fitted: MatrixEstimator, model: Model, samples: Samples, found: list[OneProblem]
 ) -> LeaveOneOutResult:
-    """Results of all problems together, for all samples that were given."""
+    """Results of all problems, for all n samples that were given."""
     n, flat = samples.n, samples.X.reshape(samples.n, -1)
     f = list(decided([one.result for one in found], flat, samples.Z))
     for decisions, one in zip(f, found, strict=True):
@@ -272,7 +273,7 @@ def gathered(
         np.copyto(decisions, known, where=~np.isnan(known))
     decisions = fitted._combiner()[0](np.array(f))
     labels, weights = fitted._decode(samples.y), samples.weights
-    margins = hasattr(fitted, "multi_class")  # whose labels are -1 and 1
+    margins = hasattr(fitted, "multi_class")  # labels of large-margin classifiers are -1 and 1
     own = [one.of_given(one.part.samples.y, n, np.nan) if margins else samples.y for one in found]
     columns = {
         "residuals": [y - model.loss.mean(one) for y, one in zip(own, f, strict=True)],

@@ -38,13 +38,13 @@ class RegularizationPath:
     taus : ndarray of shape (k,)
         Values of tau, largest first.
     points : list of SolverResult
-        What the solver returned for each, with W in factors ``U, d, Vt``.
+        Result of the solver for each value, with W in factors ``U, d, Vt``.
     model : RMR, RGLM or SMM
         The fitted model, with numbers in place of words such as "scale".
     sample_weight : ndarray of shape (n,) or None
         Weights of the samples, None if there were none.
     Cs : ndarray of shape (k,) or None
-        Values of C, smallest first, of a path along C, on which tau is the same everywhere.
+        Values of C, smallest first, for a path along C, where tau is constant; otherwise None.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class RegularizationPath:
 
     @property
     def covariate_coefs(self) -> Array:
-        """Coefficients of the covariates, of shape (k, m); m = 0 without any."""
+        """Coefficients of the m covariates, of shape (k, m); m = 0 without covariates."""
         none = np.zeros(0)
         found = [none if one.covariate_coef is None else one.covariate_coef for one in self.points]
         return np.array(found)
@@ -141,7 +141,7 @@ class RegularizationPath:
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples of the shape of the training.
         covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if there were covariates: with the same names, in any order.
+            Covariates of the samples, if `fit` had any: with the same names, in any order.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class RegularizationPath:
 
 
 def _plain(point: SolverResult) -> Parameters:
-    """A point without classes and without what is for the solver alone."""
+    """A point as plain arrays and numbers, without the fields that only the solver uses."""
     own = ("kept", "dual_of")
     plain = {one.name: getattr(point, one.name) for one in fields(point) if one.name not in own}
     return plain | {"W": [point.W.U, point.W.d, point.W.Vt]}
@@ -220,13 +220,13 @@ def path(
     n_taus : int, default=50
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
-        Its last value relative to its first.
+        Ratio of its last value to its first.
     Cs : array-like of shape (k,), default=None
         Values of C in place of values of tau.
     sample_weight, covariates
         As in `fit` of the model.
     verbose : int, default=0
-        Whether to report progress where there is no terminal too.
+        Whether to report progress without a terminal, too.
 
     Returns
     -------
@@ -269,7 +269,7 @@ def path(
         )
     declared = model._declare(samples, parts, None if Cs is not None else 0.0)
     steps = int(model.adaptive) if isinstance(model.adaptive, Integral) else 0
-    if steps > 0:  # of each point, with its own tau
+    if steps > 0:  # each point takes the steps with its own tau
         declared = replace(declared, adaptive=())
     if Cs is not None:
         along, values = "C", check_Cs(Cs)
@@ -288,7 +288,7 @@ def path(
     taus = values if along == "tau" else np.full(len(values), model.tau_)
     warn_of_gaps(model, points)
     weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)
-    adaptive = model.adaptive  # a number of steps stays one, as each point has its own tau
+    adaptive = model.adaptive  # a number of steps stays a number: each point has its own tau
     with_numbers(model).set_params(adaptive=adaptive)
     found = RegularizationPath(np.asarray(taus)[: len(points)], points, model, weights)
     return found if along == "tau" else replace(found, Cs=values[: len(points)])
@@ -303,12 +303,12 @@ def check_Cs(Cs: ArrayLike) -> Array:
 
 
 def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[SolverResult]:
-    """Points of a path; after Ctrl-C those that are finished, with a warning."""
+    """Points of a path; after Ctrl-C the finished points, with a warning."""
     points: list[SolverResult] = []
     try:
         for point in track(walking, "path", total, verbose):
             points.append(point)
-            if point.interrupted:  # blocks keep what the passes before have found
+            if point.interrupted:  # with blocks, the point is what earlier passes found
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         if not points or not may_keep():
@@ -318,7 +318,7 @@ def run_path(walking: Iterator[SolverResult], total: int, verbose: int) -> list[
 
 
 def warn_of_gaps(model: MatrixEstimator, points: list[SolverResult]) -> None:
-    """Warn of the points that did not converge."""
+    """Warn if some points did not converge."""
     worst = max(point.gap for point in points)
     if worst > model.tol:
         failed = sum(point.gap > model.tol for point in points)

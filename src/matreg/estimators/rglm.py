@@ -61,8 +61,8 @@ class RGLM(FamilyEstimator, ConvexEstimator):
     ridge : float, default=0.0
         Share of a ridge in the penalty, at least 0 and below 1, for effects that are dense and not
         of low rank: ``ridge / (1 - ridge) (tau / tau_max) m / 2 ||B||_F^2`` is added, with m the
-        mean of the eigenvalues, except for those that are zero, of the second derivative of the
-        loss at B = 0. Predictions do not depend on units.
+        mean of the nonzero eigenvalues of the Hessian of the loss at B = 0. Predictions do not
+        depend on units.
     l1, adaptive, row_basis, column_basis, fit_intercept, covariate_ridge, tol, matrix_shape
         As in :class:`RMR`.
     max_iter : int, default=10000
@@ -79,7 +79,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         `predict_proba` divides their probabilities by the sum. The classes of "multinomial" are
         always one problem; with None their nuclear norms are added up.
     n_jobs : int, default=None
-        Number of labels that are fitted at a time, if there are several.
+        Number of labels that are fitted in parallel, if there are several.
     verbose : int, default=0
         Whether to print one line per check of the gap.
 
@@ -158,7 +158,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         return joint_part(self, parts)
 
     def _classes_of_each(self, samples: Any, k: int) -> list[Part]:
-        """All samples with each of the k classes, in the same order: their losses are one."""
+        """One part per class: all samples in the same order, with labels 1 in the class, else 0."""
         for name in ("ridge", "covariate_ridge"):
             if getattr(self, name) > 0.0:
                 raise ValueError(
@@ -191,7 +191,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         return RGLM_TAU
 
     def _last_dual(self, samples: Samples) -> Array:
-        return np.zeros(samples.n)  # of any samples: the coefficients alone are a start
+        return np.zeros(samples.n)  # the coefficients alone are a start, whatever the samples
 
     def _advice(self, model: Model, part: Part, result: SolverResult) -> str:
         if result.n_iter >= self.max_iter:
@@ -220,7 +220,8 @@ class RGLMCV(FamilyEstimator, PathSearch):
         minus the log loss, which is more sensitive than accuracy; its folds are stratified.
     ridge : float or list of float, default=None
         Shares of a ridge to try, as in :class:`RGLM`. None tries 0, 0.9 and 0.99; with the last the
-        nuclear norm has little effect, for W that is not of low rank. With `l1` it is 0.
+        nuclear norm has little effect, for W that is not of low rank. With `l1`, or with the family
+        "multinomial", None tries only 0.
     l1 : float, matrix, or a list of them, default=0.0
         Values to try, relative to tau, as in :class:`RGLM`; `ridge` must be 0 with them.
     taus, n_taus, tau_min_ratio, adaptive, row_basis, column_basis, fit_intercept, covariate_ridge
@@ -240,7 +241,7 @@ class RGLMCV(FamilyEstimator, PathSearch):
     cv_results_, best_index_, best_score_, taus_, adaptive_
         As in :class:`RMRCV`.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
-        Those of the chosen model on all the data, as in :class:`RGLM`.
+        Attributes of the chosen model, fitted to all the data, as in :class:`RGLM`.
     classes_, matrix_shape_, n_features_in_
         As in :class:`RGLM`.
 

@@ -14,7 +14,7 @@ from ._fit.units import Units
 from ._input.parameters import parametrised
 from ._search.path_search import PathSearch
 
-# The tube of a search relative to the noise: from a third of it to once little changes.
+# Default epsilon of a search relative to the noise; results hardly change between 1/3 and 1.
 NOISE_SHARE = 0.5
 
 
@@ -40,8 +40,8 @@ class RMR(MatrixRegressor, ConvexEstimator):
     ----------
     tau : float or str, default="scale"
         Weight of the nuclear norm. With 0 the model is linear support vector regression; at
-        :func:`tau_max` and above, W is zero. "scale" is a share of tau_max: 0.005, or if that is
-        larger a quarter of the share expected by chance,
+        :func:`tau_max` and above, W is zero. "scale" is a share of tau_max: the larger of 0.005 and
+        a quarter of the share that is expected by chance,
         ``sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2`` for samples around their mean and the signs
         s_i of the labels around their median.
     C : float or str, default="scale"
@@ -93,12 +93,12 @@ class RMR(MatrixRegressor, ConvexEstimator):
         paths) it takes the active set ("active-set") up to 2,896 samples, and beyond these what it
         takes from scratch. From the third point of a path on, if n^2 > 2^14 pq or n > 2,896 and the
         loss has no curvature, it takes "working-set": the active set for the samples near an edge
-        of the tube. Other problems have a solver each: "sparse" if `l1` is not 0, "least-squares"
+        of the tube. Other problems have other solvers: "sparse" if `l1` is not 0, "least-squares"
         for a squared loss and "reweighted" for other smooth ones, as in :class:`RGLM`; for samples
         that are read block by block "passes", or "moments" with a squared loss; and "first-order",
         which accepts anything convex, for losses or penalties of your own that none of these takes.
-        "interior", "active-set", "augmented" and "first-order" force theirs, "admm" the algorithm
-        of the paper, for the losses "epsilon_insensitive" and "absolute".
+        "interior", "active-set", "augmented" and "first-order" force these solvers. "admm" is the
+        algorithm of the paper, for the losses "epsilon_insensitive" and "absolute".
     rho : float, default=1.0
         Penalty parameter of "admm".
     eta : float, default=0.999
@@ -109,15 +109,15 @@ class RMR(MatrixRegressor, ConvexEstimator):
         Number of iterations at which the solver stops. The augmented Lagrangian completes the
         minimisation that is under way, and a forced active set takes at least one step.
     warm_start : bool, default=False
-        Whether to start from the solution of the last `fit`, if that had samples of the same shape,
-        and as many or, as in a window that grows at its end, fewer. If the solver does not converge
-        from there, it starts again from scratch.
+        Whether to start from the solution of the last `fit`, if that had samples of the same shape
+        and at most as many; further samples must be appended at the end. If the solver does not
+        converge from there, it starts again from scratch.
     joint : {"rows", "columns"} or None, default=None
         Whether several labels share row profiles or column profiles: the nuclear norm is then that
         of their matrices side by side, or on top of each other, and each label is divided by its
         spread, `label_scale_`. With None each label is fitted separately.
     n_jobs : int, default=None
-        Number of labels that are fitted at a time, if there are several.
+        Number of labels that are fitted in parallel, if there are several.
     verbose : int, default=0
         Whether to print one line per iteration.
     matrix_shape : tuple of int, default=None
@@ -144,13 +144,12 @@ class RMR(MatrixRegressor, ConvexEstimator):
         Relative duality gap: the objective exceeds the optimum by at most this fraction of the
         objective.
     n_iter_ : int
-        Number of iterations, counted as in `max_iter`; those from a warm start and from scratch
-        together.
+        Number of iterations, counted as in `max_iter`; the sum of both runs if a warm start failed.
     history_ : structured ndarray
-        One row per check of the gap: iteration, time, primal, dual, gap, rank and method, a stage
-        of the solver.
+        One row per check of the gap: iteration, time, primal, dual, gap, rank, and method (the
+        stage of the solver).
     solver_ : str
-        Which solver ended the fit, in the words of `solver`.
+        The solver that ended the fit, by its name in `solver`.
     tau_, C_, epsilon_, delta_, l1_
         Numbers used.
     loss_ : LossFamily
@@ -219,8 +218,8 @@ class RMRCV(PathSearch, MatrixRegressor):
 
     If `taus` is None, the grid is searched from coarse to fine: first a coarse path with the lower
     middle C, then the neighbours of the best point, until the best point has no untried neighbour.
-    Each fit starts from the previous one. Given values of `taus` are all tried, with every C, on
-    paths.
+    Each fit starts from a previous one. If `taus` are given, all of them are tried with every C,
+    along paths.
 
     Parameters
     ----------
@@ -230,7 +229,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     n_taus : int, default=16
         Length of that sequence.
     tau_min_ratio : float, default=1e-3
-        Its last value relative to its first.
+        Ratio of its last value to its first.
     C, epsilon : float, str or a list of them
         Values to try: numbers, or words as in :class:`RMR`. By default C is 0.1, 3, 100 and 3000
         times "scale"; for larger C the ridge has no effect. By default epsilon is "noise": half of
@@ -241,12 +240,12 @@ class RMRCV(PathSearch, MatrixRegressor):
     l1 : float, matrix, or a list of them, default=0.0
         Values to try, relative to tau, as in :class:`RMR`.
     adaptive : int or list of int, default=0
-        Numbers of further steps to try: all up to a number, or those of a list; 0 is the plain
-        penalty. Each step is one more path along tau in all folds. More steps are taken
+        Numbers of further steps to try: 0 to k for a number k, or the entries of a list; 0 is the
+        plain penalty. Each step is one more path along tau in all folds. More steps are taken
         only if they improve the score by more than a standard error of the folds. To find the right
-        rank, set `one_standard_error=True`, which also takes a step for a smaller rank at a score
-        within one standard error: the model with the best score keeps small singular values that
-        hardly change its predictions.
+        rank, set `one_standard_error=True`: more steps are then taken if they lower the rank at a
+        score at most one standard error lower, as the model with the best score keeps small
+        singular values that hardly change its predictions.
     row_basis, column_basis, fit_intercept, covariate_ridge, tol, max_iter, matrix_shape
         As in :class:`RMR`.
     cv : int, splitter, iterable or "loo", default=None
@@ -263,7 +262,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     one_standard_error : bool, default=False
         Whether to take the largest tau whose score is within one standard error of the best.
     tau_per_label : bool, default=True
-        Whether tau, and all else that is searched, is chosen for each of several labels separately.
+        Whether all searched parameters are chosen separately for each of several labels.
         False tries all points of the grid and takes the one with the best mean score over the
         labels: the same numbers if numbers are given, otherwise the same multiples of "scale" and
         of the smallest tau with W = 0 of each label. Use a score without units.
@@ -271,7 +270,7 @@ class RMRCV(PathSearch, MatrixRegressor):
         Whether several labels share row or column profiles, as in :class:`RMR`. There is then one
         choice for all labels, by the mean of their scores in units of their spread.
     n_jobs : int, default=None
-        Number of folds that are fitted at a time.
+        Number of folds that are fitted in parallel.
     verbose : int, default=0
         Whether to report progress without a terminal, too.
 
@@ -280,7 +279,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     tau_, C_, epsilon_ : float
         Chosen values.
     delta_, l1_
-        Number used, and chosen value.
+        The number used, and the chosen value.
     adaptive_ : tuple of float
         Tau of the steps before the last, one for each further step that was chosen; empty for the
         plain penalty. ``len(model.adaptive_)`` is the number of steps.
@@ -293,7 +292,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     taus_ : ndarray
         The grid of tau of the chosen C and epsilon.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
-        Those of the chosen model on all the data, as in :class:`RMR`.
+        Attributes of the chosen model, fitted to all the data, as in :class:`RMR`.
     label_outlier_score_, matrix_shape_, n_features_in_
         As in :class:`RMR`.
 
@@ -319,7 +318,7 @@ class RMRCV(PathSearch, MatrixRegressor):
     tau_per_label: bool = True
 
     def _values(self, name: str, units: Units) -> list[float]:
-        """As everywhere; "noise" is half of it, and at most what "scale" is."""
+        """As in other searches; "noise" is half of the noise, and at most "scale"."""
         if name != "epsilon" or not isinstance(self.epsilon, str) or self.epsilon != "noise":
             return super()._values(name, units)
         scale = units.number(name, "scale", self._loss_units[name])

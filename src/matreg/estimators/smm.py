@@ -1,4 +1,4 @@
-"""The support matrix machine, and the same with its parameters chosen by cross-validation."""
+"""The support matrix machine, plain and with parameters chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ class SMM(MatrixClassifier, ConvexEstimator):
     fit_intercept, covariate_ridge, tol, max_iter, verbose, matrix_shape
         As in :class:`RMR`; `max_iter` holds for each problem.
     n_jobs : int, default=None
-        Number of problems that are solved at a time, if there are more than two classes.
+        Number of problems that are solved in parallel, if there are more than two classes.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes in order.
     coef_ : ndarray of shape (p, q) or (m, p, q)
-        W, exactly of rank `rank_`. With more than two classes this and all that follows has a first
-        axis of m problems: pairs in the order (0, 1), (0, 2), ..., or classes.
+        W, exactly of rank `rank_`. With more than two classes the first axis of this and of the
+        next attributes is that of the m problems: pairs (0, 1), (0, 2), ..., or classes.
     intercept_, rank_, objective_, dual_gap_, n_iter_, solver_ : number, or m of them
         As in :class:`RMR`.
     dual_coef_ : ndarray of shape (n,) or (m, n)
@@ -108,8 +108,8 @@ class SMMCV(MatrixClassifier, PathSearch):
     """SMM with tau, and if asked C, chosen by cross-validation.
 
     If `taus` is None, the grid of tau and C is searched from coarse to fine, as by :class:`RMRCV`.
-    Given values of `taus` are all tried, with every C: on paths along tau, or along C if there are
-    more values of C than of tau.
+    If `taus` are given, all of them are tried with every C: on paths along tau, or along C if there
+    are more values of C than of tau.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class SMMCV(MatrixClassifier, PathSearch):
     cv_results_, best_index_, best_score_, taus_, adaptive_
         As in :class:`RMRCV`.
     coef_, intercept_, rank_, dual_coef_, objective_, dual_gap_, n_iter_, history_, steps_, solver_
-        Those of the chosen model on all the data, as in :class:`SMM`.
+        Attributes of the chosen model, fitted to all the data, as in :class:`SMM`.
     classes_, label_outlier_score_, matrix_shape_, n_features_in_
         As in :class:`SMM`.
 

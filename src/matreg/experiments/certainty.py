@@ -1,4 +1,4 @@
-"""Uncertainty of a table: other choices that were as good, and other test samples."""
+"""Uncertainty of a table: other choices of about the same score, and other test samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._typing import Array, Index
 def near_ties(search: Any, X: Array, y: Array) -> list[Any]:
     """Fit every candidate of a fitted search that scored within one standard error of the best.
 
-    X (n, p, q) and y (n,) are the samples of the search; the chosen candidate is in the list.
+    X (n, p, q) and y (n,) are the samples of the search; the list includes the chosen candidate.
     """
     table = search.cv_results_
     best = int(np.nanargmax(table["mean_test_score"]))

@@ -176,7 +176,7 @@ def _choices(chosen: dict[str, dict[str, float]]) -> str:
 
 
 def _verdict(scores: dict[str, Scores]) -> str:
-    """How far each of our rows is from the paper's."""
+    """A sentence with the differences between our scores and the paper's."""
     parts = []
     for method in METHODS:
         ours, paper = scores[method], Scores(*PAPER[method])

@@ -49,8 +49,8 @@ def run(
 
     Without a folder of the QMUL or FEI faces the CMU faces are used. `people` are numbers of
     training people, by default those of the paper that the data allow. ``values["rae"]`` has the
-    shape (people, 3, rounds, methods): nothing is corrupted; a tenth of the images of training and
-    test; all images of the test besides.
+    shape (people, 3, rounds, methods). Its second axis is the corruption: none; a tenth of the
+    training and of the test images; a tenth of the training and all of the test images.
     """
     seeds = options.seeds(SHORT)
     rounds = len(seeds)
@@ -97,7 +97,7 @@ def run(
 
 
 def _losses(errors: Array) -> list[str]:
-    """By how much corruption raises the mean error of each method."""
+    """Sentences about the increase of the mean error of each method by corruption."""
     clean, tenth, all_of_them = errors.mean(axis=(0, 2))
     return [
         f"Corruption of {what} raises the RAE of "
@@ -147,7 +147,7 @@ def _load(folder: str | None) -> Bunch:
 
 
 def _prepare(folder: str | None, count: int, corrupted: bool, seed: int) -> Bunch:
-    """Images of one round, which of them train, and which have a block."""
+    """Images of one round, with a mask of training images and the indices of corrupted ones."""
     faces = _load(folder)
     rng = np.random.default_rng([seed, count])
     chosen = rng.permutation(np.unique(faces.person))[:count]
@@ -159,6 +159,7 @@ def _prepare(folder: str | None, count: int, corrupted: bool, seed: int) -> Bunc
 def _one_round(
     folder: str | None, count: int, corrupted: bool, seed: int, tuning: Tuning
 ) -> dict[str, Any]:
+    """Errors, coefficients, seconds and parameters of all methods in one round."""
     faces = _prepare(folder, count, corrupted, seed)
     train, test = faces.train, ~faces.train
     fits = fit_methods(faces.X[train], faces.y[train], tuning, groups=faces.person[train])

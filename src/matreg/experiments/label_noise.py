@@ -118,6 +118,7 @@ def _one_round(
     methods: tuple[str, ...],
     tuning: Tuning,
 ) -> dict[str, Any]:
+    """Errors, seconds and parameters of the methods in one round of a setting."""
     truth = make_shape("square", size)
     train = make_matrix_regression(n_train, coef=truth, random_state=seed, **setting)
     test = make_matrix_regression(1000, coef=truth, random_state=seed + 10_000)
@@ -146,7 +147,7 @@ def _draw(
         for j, method in enumerate(methods):
             style = {"label": method, "capsize": 2, **STYLE[method]}
             shares, values = 100.0 * np.array(fractions), mean[:, k, j]
-            # G-RMR lies on RMR where it does not clean: dashes let the line below be seen.
+            # If G-RMR does not clean, it equals RMR: dashes show the line of RMR below.
             dashes = "--" if method == "G-RMR" else "-"
             grid[k, 0].errorbar(shares, values[:split], std[:split, k, j], ls=dashes, **style)
             places = np.arange(len(tails)) + 0.08 * (j - (len(methods) - 1) / 2)

@@ -32,7 +32,7 @@ class Tuning:
     epsilon: float = 1e-2
     cv: Any = 3
     scoring: str = "neg_mean_squared_error"
-    taus: tuple[float, ...] | None = None  # of RMR; by default the path of the next two
+    taus: tuple[float, ...] | None = None  # of RMR; by default from the next two fields
     n_taus: int = 10
     tau_min_ratio: float = 1e-3  # smallest tau as a fraction of the largest, where W = 0
     n_rglm_taus: int = 12  # the path of R-GLM
@@ -40,7 +40,7 @@ class Tuning:
     gamma: tuple[float, ...] | None = None  # of G-RMR; None is the estimator's rule
     lam: tuple[float, ...] | None = None
     outliers: str = "split"  # the paper's G-RMR; "replace" is the other form
-    limit: float = 4.0  # an outlier is this many times the noise, where outliers are replaced
+    limit: float = 4.0  # an outlier is this many times the noise, if outliers are replaced
     grmr_taus: tuple[float, ...] = (1.0,)  # tau of G-RMR, in units of the tau chosen for RMR
     halving: bool = False  # whether G-RMR drops the worse half of gamma and lam after each fold
     clean_predict: bool = True  # whether G-RMR cleans new samples before it predicts
@@ -57,7 +57,7 @@ class Fit:
     model: Any
     coef: Array  # (p, q)
     parameters: dict[str, float]  # what was chosen
-    seconds: float  # of the choice and of the last fit together
+    seconds: float  # time of the choice and of the last fit together
 
 
 def rae(estimate: ArrayLike, truth: ArrayLike) -> float:
@@ -82,7 +82,7 @@ def fit_methods(
     for method in methods:
         start = time.perf_counter()
         model = _BUILD[method](tuning, fits)
-        # The grids are the paper's, a choice at an edge is no mistake, and the record has it.
+        # The grids are the paper's: a choice at an edge is no mistake, and the record shows it.
         with without("The choice"):
             if hasattr(model, "cv"):
                 model.set_params(n_jobs=jobs).fit(X, y, groups=groups)
@@ -108,7 +108,7 @@ def flatten(X: Array) -> Array:
 
 
 def on_vectors(model: Any) -> Any:
-    """A model of vectors as one of matrices."""
+    """A model of vectors in a pipeline that takes matrices."""
     return make_pipeline(FunctionTransformer(flatten), model)
 
 
@@ -180,7 +180,7 @@ _BUILD: dict[str, Callable[[Tuning, dict[str, Fit]], Any]] = {
 
 
 def _chosen(model: Any) -> dict[str, Any]:
-    """What a search has chosen; nothing for a model that is no search."""
+    """Parameters that a search has chosen; none for other models."""
     if isinstance(model, GridSearchCV):
         return dict(model.best_params_)
     names = ("tau_", "gamma_", "lam_")

@@ -17,12 +17,12 @@ T = TypeVar("T")
 def run_tasks(
     function: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int, label: str
 ) -> list[T]:
-    """Results of a module's function for each tuple of arguments, in the order of the tasks."""
+    """Results of a function for each tuple of arguments, in the order of the tasks."""
     calls = (delayed(_alone)(function, *task) for task in tasks)
     return list(track(in_parallel(calls, jobs), label, len(tasks), verbose=1))
 
 
 def _alone(function: Callable[..., T], *arguments: Any) -> T:
-    """Call without BLAS threads, because the cores have other tasks."""
+    """Call a function with one BLAS thread, because other tasks use the other cores."""
     with one_thread(0):
         return function(*arguments)

@@ -48,11 +48,11 @@ def which_form(rounds: int) -> str:
 class Result:
     """Outcome of an experiment."""
 
-    name: str  # of the experiment and of its files
+    name: str  # name of the experiment and of its files
     form: str  # which form was run, in a sentence
     tables: Sequence[Table]  # the main table first
     figures: Mapping[str, Callable[[], Any]]  # functions that draw, by name
-    seeds: Sequence[int]  # of the rounds
+    seeds: Sequence[int]  # seeds of the rounds
     parameters: Mapping[str, Any]  # everything that was set or chosen
     values: Mapping[str, Any]  # raw numbers
     notes: Sequence[str] = ()
@@ -90,7 +90,7 @@ class Result:
 
 
 def about(tables: Sequence[Table], seconds: float) -> dict[str, Any]:
-    """The part that all records have: tables, date, seconds, commit, versions and machine."""
+    """The entries that all records have: tables, date, seconds, commit, versions and machine."""
     return {
         "tables": [table.to_record() for table in tables],
         "seconds": round(seconds, 2),

@@ -1,8 +1,8 @@
 """Excess risk against the number of samples: Theorem 3, corrected.
 
 Over matrices with ``||W||_* <= C1`` and ``||W||_F <= C2`` the nuclear norm is at most
-``min(C1, sqrt(min(p, q)) C2)``, so that the part of the bound that the Rademacher complexity gives
-is ``2 L min(C1, sqrt(min(p, q)) C2) (sqrt(p) + sqrt(q)) / sqrt(N)``, with L = 1 for the
+``min(C1, sqrt(min(p, q)) C2)``, so that the part of the bound from the Rademacher complexity is
+``2 L min(C1, sqrt(min(p, q)) C2) (sqrt(p) + sqrt(q)) / sqrt(N)``, with L = 1 for the
 epsilon-insensitive loss. The paper has a maximum where the minimum belongs, and ``C2 / sqrt(r)``.
 """
 
@@ -47,7 +47,7 @@ def risk(distance: float, shift: float = 0.0) -> float:
 def bound(truth: Array, n: int) -> tuple[float, float]:
     """The two terms of the bound: of the Rademacher complexity and of the probability.
 
-    C1 and C2 are the norms of the true coefficients (p, q), the smallest with the truth inside.
+    C1 and C2 are the norms of the true coefficients (p, q): the smallest that allow the truth.
     """
     p, q = truth.shape
     nuclear = min(np.linalg.norm(truth, "nuc"), np.sqrt(min(p, q)) * np.linalg.norm(truth))

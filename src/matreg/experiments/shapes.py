@@ -98,6 +98,7 @@ def run(
 
 
 def _one_round(shape: str, seed: int, size: int, n_samples: int, tuning: Tuning) -> dict[str, Any]:
+    """Truth, coefficients, errors, seconds and parameters of all methods in one round."""
     truth = make_shape(shape, size)
     data = make_matrix_regression(n_samples, coef=truth, random_state=seed)
     train, test = slice(None, n_samples // 2), slice(n_samples // 2, None)

@@ -29,7 +29,7 @@ SHIFT = 10.0
 
 
 def samples(rank: int, share: float, seed: int, n: int = 1000, size: int = 10) -> Any:
-    """Samples, labels and coefficients."""
+    """Samples (n, size, size), labels (n,) with a share shifted, and coefficients (size, size)."""
     rng = np.random.default_rng(seed)
     U, V = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for _ in range(2))
     B, X = 10.0 * U @ V.T, rng.standard_normal((n, size, size))
@@ -39,7 +39,7 @@ def samples(rank: int, share: float, seed: int, n: int = 1000, size: int = 10) -
 
 
 def one_round(rank: int, share: float, seed: int, tuning: Tuning) -> list[float]:
-    """Errors of W, one per method."""
+    """Relative errors of W, one per method."""
     X, y, B = samples(rank, share, seed)
     # The shifted labels come first: without a shuffle the first fold would have them all.
     shuffled = replace(tuning, cv=KFold(3, shuffle=True, random_state=seed))

@@ -1,9 +1,9 @@
-"""Classification: the support matrix machine beside a support vector machine and R-GLM.
+"""Classification: the support matrix machine compared with a support vector machine and R-GLM.
 
 The synthetic study follows Luo et al. (2015): the columns of a sample are in groups of five that
-are nearly equal. So are those of W, whose rank is the number of groups. Noise is added to the test
-samples only. The real data are small training sets of images and of gas sensors. The same folds
-choose the parameters of all methods.
+are nearly equal. The columns of W are grouped in the same way, and its rank is the number of
+groups. Noise is added to the test samples only. The real data are small training sets of images and
+of gas sensors. The same folds choose the parameters of all methods.
 """
 
 from __future__ import annotations
@@ -146,6 +146,7 @@ def _scores(models: dict[str, Any], X: Array, y: NDArray[Any]) -> list[float]:
 
 
 def _chosen(models: dict[str, Any]) -> dict[str, Any]:
+    """Chosen parameters of each method, for the record."""
     smm, rglm = models["SMM"], models.get("R-GLM")
     return {
         "SVM": {"C": models["SVM"].best_params_["svc__C"]},
@@ -180,7 +181,7 @@ def _real_round(name: str, seed: int, n_taus: int, Cs: tuple[float, ...]) -> dic
 
 
 def _unit(split: Split) -> Split:
-    """Samples over the root mean square norm of the training samples."""
+    """Samples divided by the root mean square norm of the training samples."""
     X, y, X_test, y_test = split
     size = np.sqrt(np.mean(np.sum(X * X, axis=(1, 2))))
     return X / size, y, X_test / size, y_test

@@ -75,5 +75,5 @@ class MapAxes:
 
 
 def aspect_of(shape: tuple[int, ...]) -> str:
-    """Square entries for a matrix that may be an image; a long one fills the axes."""
+    """Aspect of a map: "equal" if the matrix may be an image, "auto" if it is long."""
     return "auto" if max(shape) > LONGEST_IMAGE * min(shape) else "equal"

@@ -46,7 +46,7 @@ def fit_with(model: Any, X: Any, y: Any, Z: Array | None) -> Any:
 
 
 def bound(model: Any, Z: Any) -> Any:
-    """A fitted model with the covariates of the samples to predict, which scorers do not pass."""
+    """A fitted model that predicts with covariates Z of the samples, as scorers pass none."""
     if Z is None:
         return model
     part = linear_part(model)

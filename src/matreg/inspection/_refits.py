@@ -1,4 +1,4 @@
-"""Fits of one model with the parameters that were chosen: many to changed data, in parallel."""
+"""Many refits of one model to changed data, with the chosen parameters, in parallel."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def at_chosen_parameters(model: Any) -> Any:
 
 
 def warm(model: Any, X: Any, y: Any, Z: Array | None = None) -> Any:
-    """Fit a copy of a model, with the parameters that were chosen, as a warm start for others.
+    """Fit a copy of a model, with the chosen parameters, as a warm start for further fits.
 
     A pipeline fits its last step in place, so that this step has a warm start, too.
     """
@@ -88,12 +88,12 @@ def quietly(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, 
 
 
 def refit_coef(model: Any, X: Any, y: Any, Z: Array | None = None) -> Array:
-    """Coefficients of a fit to changed data, as the model has them."""
+    """Coefficients (p, q) of a fit to changed data, in the units of the model."""
     return linear_part(fit_with(copy.deepcopy(model), X, y, Z)).coef
 
 
 def refit_rows(model: Any, X: Any, y: Array, Z: Array | None, rows: Indices) -> Array:
-    """Coefficients of a fit to some of the samples, with repetition, in the units of these."""
+    """Coefficients (p, q) of a fit to resampled samples, in the units of the samples."""
     data = (take(X, rows), y[rows], take(Z, rows))
     return linear_part(fit_with(copy.deepcopy(model), *data)).coef_in_units
 
@@ -114,7 +114,7 @@ def as_samples(model: Any, X: Any) -> Any:
 
 
 def check_groups(groups: Any, n: int) -> Indices:
-    """Number of each sample's group, from 0."""
+    """Index of the group of each sample, (n,), counted from 0."""
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise ValueError(

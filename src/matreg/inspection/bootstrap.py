@@ -39,7 +39,7 @@ class BootstrapMaps:
         Standard deviation of the profiles over the refits, whose terms are matched to those of the
         model.
     singular_value_std : ndarray of shape (r,)
-        That of the singular values.
+        Standard deviation of the singular values over the refits.
     component_similarity : ndarray of shape (r,)
         Mean cosine between a term and the matched terms of the refits: near 1 the term is the same
         in every resample; near 0 do not interpret it.
@@ -89,18 +89,18 @@ def bootstrap_maps(
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
     X, y, covariates
-        Those of `fit`.
+        The data of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, such as people, days or batches. Whole groups
         are drawn.
     n_resamples : int, default=200
         Number of refits.
     n_jobs : int, default=None
-        Number of refits that run at a time.
+        Number of refits that run in parallel.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws; the result does not depend on `n_jobs`.
     verbose : int, default=0
-        Whether to report progress where there is no terminal too.
+        Whether to report progress without a terminal, too.
 
     Returns
     -------
@@ -159,6 +159,7 @@ def _draws(
 
 
 def _summary(coef: Array, coefs: Array) -> BootstrapMaps:
+    """Statistics of the refits (n_resamples, p, q) of a model with coefficients (p, q)."""
     reference = components_of(coef)
     matched = [match(reference, components_of(one)) for one in coefs]
     rows, columns, sizes, cosines = (np.array(values) for values in zip(*matched, strict=True))
@@ -177,7 +178,7 @@ def _summary(coef: Array, coefs: Array) -> BootstrapMaps:
 
 
 def match(reference: Components, other: Components) -> tuple[Array, Array, Array, Array]:
-    """Terms of another matrix in the order and with the signs of those of the reference.
+    """Terms of another matrix, in the order and with the signs of the terms of the reference.
 
     The sum of the absolute cosines between matched terms is the largest possible. Row profiles have
     the signs of the reference; where column profiles then have opposite signs, the cosine is

@@ -77,7 +77,7 @@ class ComponentsDisplay(Display):
     bootstrap : BootstrapMaps, default=None
         Refits, whose standard deviation is drawn around the profiles.
     n_components : int, default=3
-        How many, at most the rank.
+        Number of components to draw, at most the rank.
     names : MapAxes, default=None
         Labels of rows and columns.
 
@@ -190,7 +190,7 @@ class BootstrapDisplay(Display):
 
 @dataclass(repr=False)
 class PermutationDisplay(Display):
-    """W with its significant entries outlined, and the score among those of permuted labels.
+    """W with its significant entries outlined, and the score with the scores of permuted labels.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def maps_figure(
     permutation: PermutationMap | None = None,
     names: MapAxes | None = None,
 ) -> Any:
-    """All maps of a model on one page: what a supplement needs.
+    """All maps of a model on one page, for example for a supplement.
 
     Parameters
     ----------

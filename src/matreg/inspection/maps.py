@@ -33,15 +33,15 @@ def pattern(model: Any, X: ArrayLike, *, problem: int | None = None) -> Array:
         Samples, usually those of `fit`. A pipeline transforms them first, and a model that cleans
         samples cleans them.
     problem : int, default=None
-        With more than two classes: which problem of two classes, in the order of `coef_`; then pass
-        the samples of these two classes.
+        Index of the problem of two classes in `coef_`, with more than two classes; pass the samples
+        of these two classes.
 
     Returns
     -------
     ndarray of shape (p, q)
-        A, in units of X per unit of the prediction. In a pipeline, X is meant after the steps other
-        than :class:`~matreg.preprocessing.MatrixScaler`. If all predictions are equal, zeros, with
-        a warning.
+        A, in units of X per unit of the prediction. In a pipeline these are the units of X after
+        the steps other than :class:`~matreg.preprocessing.MatrixScaler`. If all predictions are
+        equal, A is zero, with a warning.
 
     References
     ----------

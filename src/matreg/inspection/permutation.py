@@ -32,9 +32,9 @@ from ._refits import (
     warm,
 )
 
-DRAWS = 5  # refits whose mean is compared with the model
-DOUBLINGS = 10  # at most; above tau_max no signal would be large enough
-HALVINGS = 4  # bisections, which find the factor to a sixteenth of itself
+DRAWS = 5  # number of refits whose mean is compared with the model
+DOUBLINGS = 10  # largest number; if tau is above tau_max, no signal would be large enough
+HALVINGS = 4  # bisections, for a relative accuracy of a sixteenth of the factor
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +60,7 @@ class PermutationMap:
     score : float
         Cross-validated score of the model at its parameters.
     score_null : ndarray of shape (n_permutations,)
-        The same with permuted labels.
+        Cross-validated scores with permuted labels.
     score_p_value : float
         Probability of a score as good if samples and labels were unrelated.
     """
@@ -133,7 +133,7 @@ def permutation_map(
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
     X, y, covariates
-        Those of `fit`.
+        The data of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that depend on each other, which folds keep together. Whole groups are
         exchanged: of any size if the labels are the same within each group, else of the same size.
@@ -148,7 +148,7 @@ def permutation_map(
     scoring : str or callable, default=None
         Score; by default that of the model.
     n_jobs : int, default=None
-        Number of permutations that run at a time.
+        Number of permutations that run in parallel.
     random_state, verbose
         As in :func:`bootstrap_maps`.
 
@@ -230,7 +230,7 @@ def permutation_map(
 
 
 def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Array) -> Array:
-    """Predictions of a model, times a factor that undoes the shrinkage.
+    """Predictions (n,) of a model, multiplied by a factor that undoes the shrinkage.
 
     A refit to the predictions of a shrunk model is shrunk twice, and its deviations, which grow
     with the signal, are too small. With this factor the mean of refits to the amplified prediction
@@ -285,7 +285,7 @@ def _says_nothing(maps: Array) -> bool:
 def _out_of_fold(
     model: Any, X: Any, y: Array, Z: Array | None, folds: list[tuple[Indices, Indices]]
 ) -> Array:
-    """Predictions of left-out samples, since residuals of training samples are too small."""
+    """Predictions (n,) of left-out samples, since residuals of training samples are too small."""
     predicted = np.full(len(y), np.nan)
     for test, fitted in _in_folds(at_chosen_parameters(model), X, y, Z, folds):
         predicted[test] = fitted.predict(take(X, test))
@@ -295,7 +295,7 @@ def _out_of_fold(
 
 
 def _in_folds(model: Any, X: Any, y: Array, Z: Array | None, folds: list[Any]) -> Iterator[Any]:
-    """Test samples of each fold, and the model that is fitted to the others."""
+    """Test samples of each fold, and the model fitted to its training samples."""
     for train, test in folds:
         data = (take(X, train), y[train], take(Z, train))
         yield test, bound(fit_with(copy.deepcopy(model), *data), take(Z, test))

@@ -4,7 +4,7 @@ They follow scikit-learn's display conventions: ``from_estimator`` draws and ret
 holds the axes and can draw again. matplotlib is imported when the first figure is drawn.
 
 path  cv  coef  outliers      one display each
-_style        what they share: colours, axes, images of matrices
+_style        shared colours, axes, images of matrices
 """
 
 from ._style import BLUE, COLOURS, GREEN, GREY, ORANGE, Display, pyplot, show_matrix

@@ -14,24 +14,24 @@ from .._typing import Array
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
-CLOSEST = 10  # labels of numbers are at least this part of an axis apart
+CLOSEST = 10  # tick labels are at least 1 / CLOSEST of the axis apart
 
 
 @dataclass(repr=False)
 class Display:
-    """Base of the displays: the axes that they have drawn on."""
+    """Base of the displays, with the axes and the figure on which they were drawn."""
 
     axes_: Any = field(init=False, default=None)
     figure_: Any = field(init=False, default=None)
 
     def _drawn(self, axes: Any, figure: Any) -> Self:
-        """The display, with the axes and the figure that it has drawn on."""
+        """Store the axes and the figure of the drawing, and return the display."""
         self.axes_, self.figure_ = axes, figure
         return self
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or a sentence that says how to get it."""
+    """matplotlib.pyplot; if it is missing, the error says how to install it."""
     return optional("matplotlib.pyplot", "plot")
 
 
@@ -45,7 +45,7 @@ def show_matrix(axis: Any, matrix: Array, limit: float | None = None, cmap: Any 
 def set_ticks(axis: Any, coordinates: ArrayLike | None, most_names: int) -> None:
     """Mark rows or columns of a matrix, at 0, 1, 2, ..., by their coordinates or their numbers.
 
-    Numbers in order are marked at round values; of many names every second or third is shown.
+    Monotone numbers are marked at round values; only some of many names are shown.
     """
     if coordinates is None:
         axis.get_major_locator().set_params(integer=True)
@@ -62,6 +62,7 @@ def set_ticks(axis: Any, coordinates: ArrayLike | None, most_names: int) -> None
 
 
 def _set_round_ticks(axis: Any, values: Array) -> None:
+    """Set ticks at round values of monotone coordinates (k,), at interpolated places."""
     from matplotlib.ticker import MaxNLocator
 
     low, high = values.min(), values.max()
@@ -75,7 +76,7 @@ def _set_round_ticks(axis: Any, values: Array) -> None:
 
 
 def _apart(ticks: Array, place: Array, least: float) -> tuple[Array, Array]:
-    """Ticks that do not overlap the previous one, as coordinates may be uneven."""
+    """Ticks at least `least` apart, with their places; uneven coordinates may be closer."""
     kept = [0]
     for k in range(1, len(place)):
         if abs(place[k] - place[kept[-1]]) >= least:
@@ -94,7 +95,7 @@ def finish_tau_axis(axes: Sequence[Any], chosen: float | None) -> None:
 
 
 def panels(ax: Any, number: int, **layout: Any) -> list[Any]:
-    """The given axes, for the first panels, or new ones for all panels."""
+    """The given axes, at most `number` of them, or `number` new axes."""
     if ax is None:
         _, ax = pyplot().subplots(number, 1, sharex=True, layout="constrained", **layout)
     found = list(np.ravel(np.asarray(ax, dtype=object)))

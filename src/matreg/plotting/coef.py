@@ -13,20 +13,20 @@ from .._validation.axes import UNNAMED
 from ..estimators._linear_part import linear_part
 from ._style import COLOURS, Display, pyplot, set_ticks, show_matrix
 
-# Largest numbers of names beside rows and below columns that can be read.
+# Largest numbers of legible names next to rows and below columns.
 ROW_NAMES, COLUMN_NAMES = 24, 6
 
 
 @dataclass(repr=False)
 class CoefDisplay(Display):
-    """The coefficient matrix as an image, with its leading singular vectors beside it.
+    """The coefficient matrix as an image, with its leading singular vectors next to it.
 
     Parameters
     ----------
     coef : ndarray of shape (p, q)
         W.
     n_vectors : int, default=2
-        How many pairs of singular vectors to draw, at most the rank.
+        Number of pairs of singular vectors to draw, at most the rank.
     row_label, column_label : str, default="row" and "column"
         What rows and columns are, such as "channel" and "time (s)".
     row_coords, column_coords : array-like of shape (p,) and (q,), default=None
@@ -84,11 +84,11 @@ class CoefDisplay(Display):
         Parameters
         ----------
         estimator : fitted model, or a Pipeline, search or TransformedTargetRegressor around one
-            What has the coefficients.
+            The model whose coefficients are drawn.
         problem : int, default=None
             Which of the problems of two classes, for a classifier of more.
         n_vectors : int, default=2
-            How many pairs of singular vectors to draw.
+            Number of pairs of singular vectors to draw.
         row_label, column_label, row_coords, column_coords
             As in :class:`CoefDisplay`; by default those of the samples that the model was fitted
             to, if they had any.
@@ -114,7 +114,7 @@ class CoefDisplay(Display):
         ).plot(ax, cmap=cmap)
 
     def plot(self, ax: Any = None, *, cmap: Any = "RdBu_r") -> Self:
-        """Draw in a new figure, or the image alone on given axes."""
+        """Draw in a new figure, or only the image on given axes."""
         U, d, Vt = np.linalg.svd(self.coef, full_matrices=False)
         rank = int(np.count_nonzero(d > 1e-10 * max(d[0], np.finfo(float).tiny)))
         if ax is not None:
@@ -139,13 +139,14 @@ class CoefDisplay(Display):
         return self._drawn(axes, figure)
 
     def _label(self, rows: Any, columns: Any) -> None:
-        """Name rows and columns on the axes beside and below."""
+        """Name rows and columns on the axes next to and below the image."""
         set_ticks(rows.yaxis, self.row_coords, ROW_NAMES)
         set_ticks(columns.xaxis, self.column_coords, COLUMN_NAMES)
         rows.set_ylabel(self.row_label)
         columns.set_xlabel(self.column_label)
 
     def _draw_vectors(self, axes: Any, U: Array, d: Array, Vt: Array, rank: int) -> None:
+        """Draw the leading singular vectors next to and below the image."""
         left, right, key = axes["left"], axes["right"], axes["key"]
         for k in range(min(self.n_vectors, rank)):
             colour = COLOURS[k % len(COLOURS)]

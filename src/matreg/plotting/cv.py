@@ -50,7 +50,7 @@ class CVDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the rows of `cv_results_` that differ from the chosen one in tau alone.
+        """Draw the rows of `cv_results_` that differ from the chosen one only in tau.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class CVDisplay(Display):
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on two axes, by default new ones; on a single one the score alone."""
+        """Draw on two axes, by default new ones; on one axis, draw only the score."""
         number = 1 if self.rank is None else 2
         size = (6, 3.5 if number == 1 else 5)
         found = panels(ax, number, height_ratios=(2, 1)[:number], figsize=size)
@@ -117,7 +117,7 @@ class CVDisplay(Display):
 
 
 def _searching(estimator: Any) -> Any:
-    """The search inside of a pipeline or a transformed-target regressor."""
+    """The search inside a pipeline or a transformed-target regressor."""
     if hasattr(estimator, "cv_results_"):
         return estimator
     if isinstance(estimator, Pipeline):

@@ -15,16 +15,16 @@ from ._style import Display, pyplot, show_matrix
 
 @dataclass(repr=False)
 class OutlierDisplay(Display):
-    """The samples that look most corrupted: as observed, clean, and what was taken away.
+    """The samples that look most corrupted: observed, cleaned, and their difference.
 
     Parameters
     ----------
     observed, clean : ndarray of shape (k, p, q)
-        Samples before and after, NaN in the first where entries are missing.
+        Samples before and after the cleaning; NaN in `observed` where entries are missing.
     scores : ndarray of shape (k,)
         Their outlier scores.
     index : ndarray of shape (k,)
-        Their places among all samples.
+        Their indices among all samples.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class OutlierDisplay(Display):
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples, of the training or new ones.
         n_samples : int, default=5
-            How many to draw, the one with the largest score first.
+            Number of samples to draw, the one with the largest score first.
         cmap : str, default="viridis"
             Colour map of the samples; "gray" for images.
         """

@@ -13,7 +13,7 @@ from ..estimators._linear_part import linear_part
 from ..estimators.path import RegularizationPath
 from ._style import BLUE, Display, finish_tau_axis, panels, pyplot
 
-NAMED = 4  # the legend names so many singular values and the last
+NAMED = 4  # number of singular values in the legend, besides the last one
 
 
 @dataclass(repr=False)
@@ -77,12 +77,12 @@ class PathDisplay(Display):
                 f"estimator must be an RMRCV or an RGLMCV; got {type(model).__name__}. Draw "
                 "other paths with PathDisplay(matreg.path(model, X, y)).plot()."
             )
-        pyplot()  # without it there is no need to begin
+        pyplot()  # fails at once if matplotlib is missing
         path = model.path(part.transformed(X), part.transformed_target(y), sample_weight)
         return cls(path, model.tau_).plot(ax, cmap=cmap)
 
     def plot(self, ax: Any = None, *, cmap: Any = "viridis") -> Self:
-        """Draw on two axes, by default new ones; on a single one the singular values alone."""
+        """Draw on two axes, by default new ones; on one axis, draw only the singular values."""
         found = panels(ax, 2, figsize=(6, 5))
         self._draw_values(found[0], cmap)
         for bottom in found[1:]:
@@ -103,6 +103,7 @@ class PathDisplay(Display):
         return self.path.taus if self.path.Cs is None else self.path.Cs
 
     def _draw_values(self, axis: Any, cmap: Any) -> None:
+        """Draw the singular values that are positive somewhere on the path."""
         values = self.path.singular_values()
         shown = values[:, (values > 0.0).any(axis=0)]
         count = shown.shape[1]

@@ -1,11 +1,11 @@
-"""What samples go through before a fit.
+"""Preprocessing of samples before a fit.
 
-scaler        units of columns, rows or entries; units: a warning where they differ too much
+scaler        units of columns, rows or entries; units: a warning if they differ too much
 windows       samples that are windows of a time series
 scatter       scattered light in excitation-emission matrices
 covariates    tables and categories as columns of numbers
 _moments      means and variances in one pass; _stored_view: stored samples scaled as they are read
-_named        changed samples keep their names
+_named        names of rows and columns of changed samples
 """
 
 from .covariates import CovariateEncoder

@@ -41,7 +41,7 @@ class MomentsOf:
     axes: tuple[int, ...]  # axes of (n, p, q) along which entries share a unit
 
     def __call__(self, block: Block) -> Moments:
-        """Those of a block; NaN are left out."""
+        """Moments of the entries of a block; NaN are left out."""
         X = block.X.reshape(-1, *self.shape).astype(np.float64, copy=False)
         known = ~np.isnan(X)
         count = known.sum(axis=self.axes, keepdims=True).astype(np.float64)

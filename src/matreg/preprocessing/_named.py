@@ -1,4 +1,4 @@
-"""Changed samples with the names of those that they were made from."""
+"""Changed samples with the names of the samples from which they were computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._validation.axes import MatrixLabels, read_labels
 
 
 def like(X: Any, values: Array, fitted: MatrixLabels | None) -> Any:
-    """Values (n, p, q) as what X is: a DataArray, a table with two levels of columns, an array.
+    """Values (n, p, q) in the type of X: a DataArray, a table with two column levels, an array.
 
     The values are in the order of rows and columns that `aligned` gives; `fitted` has the names of
     rows and columns in the training.

@@ -18,7 +18,7 @@ from .._typing import Array
 class Column(NamedTuple):
     """A covariate as it is given."""
 
-    name: str  # its name, or what stands for it
+    name: str  # its name; "z0", "z1", ... in an array
     values: NDArray[Any]  # (n,): numbers, or categories of any kind
     is_category: bool  # whether it is to be one-hot encoded
 
@@ -95,7 +95,7 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, Z: Any) -> Array:
-        """Columns of numbers.
+        """Encode covariates as columns of numbers.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         return np.array(out, dtype=str)
 
     def _in_order(self, names: list[str] | None, columns: list[Column]) -> list[Column]:
-        """The columns in the order of `fit`; other ones are refused."""
+        """The columns in the order of `fit`; raises a ValueError if they are not those of `fit`."""
         if (names is None) != (self.names_ is None):
             expected = (
                 f"a table with the columns {', '.join(self.names_)}"
@@ -159,7 +159,7 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         return [found[name] for name in self.names_]
 
     def _encoded(self, column: Column, known: list[Any] | None, shares: list[float] | None) -> Any:
-        """A column of numbers, or one of 0 and 1 for each category but the first."""
+        """A column of numbers, or a column of 0 and 1 for each category except the first."""
         if known is None or shares is None:
             if column.is_category:
                 raise ValueError(
@@ -227,7 +227,7 @@ def array_columns(Z: Any) -> list[Column]:
 
 
 def refuse_array(dtype: Any, example: Any) -> None:
-    """Say how words are passed."""
+    """Raise an error that says how to pass words."""
     raise ValueError(
         f"covariates must be numbers where they are an array; got {str(example)!r} ({dtype}). "
         "Pass a table with names (a pandas.DataFrame or a dict of columns): its columns of words "
@@ -274,7 +274,7 @@ def is_missing(value: Any) -> bool:
 
 
 def refuse_missing(name: str, missing: NDArray[Any]) -> None:
-    """Refuse values that are not there."""
+    """Refuse missing values, given as a mask (n,)."""
     if missing.any():
         raise ValueError(
             f"covariates must have no missing or infinite values; {name!r} has "
@@ -289,7 +289,7 @@ def missing_category(column: Column) -> None:
 
 
 def categories_in(column: Column) -> list[Any]:
-    """The categories that are there, sorted."""
+    """The categories that occur in a column, sorted."""
     missing_category(column)
     known = set(column.values.tolist())
     try:
@@ -299,7 +299,7 @@ def categories_in(column: Column) -> list[Any]:
 
 
 def one_hot(column: Column, known: list[Any]) -> Array:
-    """A column of 0 and 1 for each known category but the first, of shape (n, k - 1)."""
+    """A column of 0 and 1 for each of the k known categories except the first, (n, k - 1)."""
     return np.array(
         [[float(one == other) for other in known[1:]] for one in column.values]
     ).reshape(len(column.values), len(known) - 1)

@@ -47,7 +47,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     by : {"columns", "rows", "entries", "all"}, default="columns"
         What shares a unit: the entries of a column over all samples and rows; those of a row; one
         entry over all samples; or everything. With "columns", "rows" and "all", W has the same rank
-        in the units of the data; with "entries" it has not.
+        in the units of the data; with "entries" its rank may differ.
     center : bool, default=True
         Whether to subtract the center of each unit. The predictions of a model with an intercept do
         not depend on this, except those of :class:`~matreg.GRMR`, which cleans samples.
@@ -61,8 +61,8 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     center_, scale_ : ndarray of shape (1, q), (p, 1), (p, q) or (1, 1)
-        One per column, row or entry, or one. A constant unit has scale 1. If the deciles are equal,
-        as in columns that are mostly zero, the scale is the standard deviation.
+        One number per unit. A constant unit has scale 1. If the deciles are equal, as in columns
+        that are mostly zero, the scale is the standard deviation.
     matrix_shape_ : tuple of int
         (p, q).
     n_features_in_ : int
@@ -75,7 +75,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     `fit` leaves NaN out, and `transform` keeps them. Matrices are returned as matrices, flat
     samples as flat samples, :class:`xarray.DataArray` and tables with two levels of columns with
     their names. A Dask array gives a Dask array; a stored array (memory map, zarr, HDF5) that is
-    larger than scikit-learn's ``working_memory`` gives a view that is scaled as it is read. From
+    larger than scikit-learn's ``working_memory`` gives a view that is scaled as it is read. With
     more than about four million numbers, deciles are estimated on samples spread over the data.
 
     `coef_in_units` converts coefficients to the units of the data. Displays, patterns and reports
@@ -169,7 +169,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._applied(X, back=False)
 
     def inverse_transform(self, X: ArrayLike) -> Any:
-        """Samples in the units of the data, from scaled ones.
+        """Convert scaled samples back to the units of the data.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._applied(X, back=True)
 
     def coef_in_units(self, W: ArrayLike) -> Array:
-        """Coefficients for samples in the units of the data, from those for scaled samples.
+        """Convert coefficients for scaled samples to coefficients in the units of the data.
 
         Parameters
         ----------
@@ -204,6 +204,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return W / self.scale_
 
     def _learn(self, samples: Any) -> None:
+        """Set `center_` and `scale_` from samples in memory, stored or on Dask."""
         axes = AXES[self.by]
         if self.robust:
             some = sampled(samples, SAMPLED).reshape(-1, *self.matrix_shape_)
@@ -226,6 +227,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return kind(samples, labels, weights, shape).map_reduce(MomentsOf(shape, axes))
 
     def _applied(self, X: Any, back: bool) -> Any:
+        """Samples scaled, or scaled back if `back`, in the shape and kind of X."""
         if is_dask(X) or is_streamed(X):
             X = self._stored(X, reset=False)
             refuse_table_of_matrices(self)
@@ -252,6 +254,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return X * scale + center if back else (X - center) / scale
 
     def _checked(self, flat: Any, reset: bool, named: bool = True) -> Array:
+        """Flat samples (n, p*q) as numbers; `named` compares column names with `fit`."""
         options: dict[str, Any] = {"dtype": FLOATS, "ensure_all_finite": "allow-nan"}
         if named:
             return np.asarray(validate_data(self, flat, reset=reset, **options))
@@ -260,7 +263,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.asarray(flat)
 
     def _stored(self, X: Any, reset: bool) -> Any:
-        """A stored or Dask array of samples, once its shape and type are right."""
+        """The stored or Dask array itself, after a check of its shape."""
         shape = stored_shape(X)
         width = int(np.prod(X.shape[1:]))
         if reset:
@@ -292,5 +295,5 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _floating(dtype: Any) -> np.dtype[Any]:
-    """Float32 stays what it is; all other numbers become float64."""
+    """Dtype of scaled samples: float32 for float32, else float64."""
     return np.dtype(dtype if np.dtype(dtype) == np.float32 else np.float64)

@@ -18,11 +18,11 @@ AXES = {"columns": (0, 1), "rows": (0, 2), "entries": (0,), "all": (0, 1, 2)}
 # the entries at each end may be outliers. A narrower range, such as that of the quartiles, is zero
 # for images and too small for spectra, most of whose entries are dark.
 SHARES = (0.1, 0.5, 0.9)
-# Distance of the outer two for a normal distribution of standard deviation 1.
+# Distance between the low and the high quantile of the standard normal distribution.
 NORMAL_RANGE = 2.563103131089201
 # Spreads below this share of the centre are rounding errors.
 ROUNDING = 1e-13
-# Number of entries from which quantiles are estimated, in samples spread over the data.
+# Largest number of entries from which quantiles are estimated, in samples spread over the data.
 SAMPLED = 2**22
 # A fit warns if the ratio of two units is at least this. With simulated sensors that are equally
 # informative, the unexplained variance of RMR is 2.6 times as large at a ratio of 100 and 3.3 times
@@ -33,7 +33,7 @@ LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 64
 
 
 def sampled(X: Any, numbers: int) -> Any:
-    """Samples from all over X with about so many numbers in total; X itself if it has fewer.
+    """Samples spread over X with about `numbers` entries in total; all of X if it has fewer.
 
     X is in memory, stored or a Dask array; at least 64 samples are taken.
     """
@@ -53,8 +53,8 @@ def sampled(X: Any, numbers: int) -> Any:
 def quantiles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     """Median and robust spread of each unit of samples (n, p, q), which broadcast to (p, q).
 
-    The spread is the distance of the outer deciles, as a share of that of a normal distribution:
-    its standard deviation there. NaN are left out; a unit without any other entry has 0 for both.
+    The spread is the distance of the outer deciles divided by that of the standard normal
+    distribution. NaN are left out; a unit without any other entry has 0 for both.
     """
     low, middle, high = _deciles(X, axes)
     return middle, high / NORMAL_RANGE - low / NORMAL_RANGE  # the difference might overflow
@@ -73,10 +73,12 @@ def _deciles(X: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
 
 
 def extreme_scales(X: Array, by: str) -> tuple[float, int, int, Array]:
-    """Ratio of the largest to the smallest scale of columns or rows, their places, and all scales.
+    """Ratio of the largest to the smallest scale of columns or rows, and all scales.
 
-    Columns that do not move, or half of whose entries are equal, do not count: the ratio is 1 if
-    fewer than two are left.
+    The two indices between them are those of the smallest and of the largest scale.
+
+    Constant columns, and columns half of whose entries are equal, do not count; the ratio is 1 if
+    fewer than two columns are left.
     """
     X = X[:: max(1, len(X) // LOOKED_AT_SAMPLES, X.size // LOOKED_AT)]
     low, centre, high = (part.ravel() for part in _deciles(X, AXES[by]))
@@ -89,7 +91,7 @@ def extreme_scales(X: Array, by: str) -> tuple[float, int, int, Array]:
 
 
 def warn_of_units(X: Array) -> None:
-    """Warn if the columns or the rows of samples differ in scale so much that a fit loses by it.
+    """Warn if the columns or rows of samples differ in scale so much that a fit loses accuracy.
 
     The penalty of the models treats all entries of W alike. A column of small numbers needs large
     coefficients, which the penalty suppresses, so that its information about the label is lost.

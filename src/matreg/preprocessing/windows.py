@@ -19,7 +19,7 @@ def windows(
     """Windows of a time series as samples, each with the label that follows it.
 
     A window holds `length` consecutive times; its label is the value `horizon` steps after its last
-    time. No window holds values of the time of its label or later.
+    time. With a horizon of 1 or more, no window holds values of the time of its label or later.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def windows(
     length : int
         Number of times in a window.
     step : int, default=1
-        Distance between the starts of two windows.
+        Distance between the starts of successive windows.
     horizon : int, default=1
         Steps from the last time of a window to that of its label. 0, the label of the window's last
         time itself, needs labels that are not a column of the series.
@@ -44,8 +44,9 @@ def windows(
         - `y`, ndarray of shape (n,): their labels.
         - `times`, ndarray of shape (n,): the times of the labels; indices where there are none.
         - `feature_names`, list of q names; numbers where there are none.
-        - `gap`, int: number of samples for ``TimeSeriesSplit(gap=...)`` to leave out before each
-          test part, whose labels were not known yet when the first test window ended.
+        - `gap`, int: number of samples to leave out before each test part, for
+          ``TimeSeriesSplit(gap=...)``: their labels were not known when the first test window
+          ended.
 
     Examples
     --------
@@ -98,6 +99,7 @@ def _read(series: Any) -> tuple[Array, NDArray[Any], list[Any]]:
 
 
 def _named(series: Any, n_times: int, q: int) -> tuple[NDArray[Any], list[Any]]:
+    """Times (T,) and names (q,) of a series; their numbers if it has none."""
     times, names = np.arange(n_times), list(range(q))
     if hasattr(series, "dims") and hasattr(series, "coords"):
         found = [

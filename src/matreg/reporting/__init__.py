@@ -1,11 +1,11 @@
-"""A report of a fitted model: one page of HTML that needs nothing else.
+"""A report of a fitted model: one self-contained page of HTML.
 
 _report       gathers what is known about a model and puts it on a page
-_facts        what a report says, as numbers
-_outcomes     how the model and the baselines do on samples that were left out
-_baselines    linear models of flat samples, and a constant; _measures: all side by side
+_facts        the numbers of a report
+_outcomes     predictions and scores of the model and the baselines on left-out samples
+_baselines    linear models of flat samples, and a constant; _measures: the table of scores
 _scoring      the score that the model was chosen by, in words and with a sign
-_methods      the paragraph and the table of what was fitted; _text: all other sentences
+_methods      paragraph and table for a methods section; _text: all other sentences
 _figures      the figures; _pictures: the colours of samples
 _page         HTML and CSS
 """

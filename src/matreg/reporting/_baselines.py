@@ -1,11 +1,11 @@
-"""What a model of matrices is compared with: linear models of flat samples, and a constant.
+"""Baselines for a model of matrices: linear models of flat samples, and a constant.
 
 All are fitted to the same folds, for a grid of their one parameter. The value with the best mean
 score is reported: the model was chosen in the same way, so that neither has an advantage.
 
 Ridge, logistic and Poisson regression and partial least squares give the same predictions after a
 rotation of the samples. Samples are therefore rotated onto the principal axes of the training
-samples, of which there are no more than samples.
+samples; there are at most as many of these axes as samples.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Baseline:
     name: str
     parameter: str  # in words; empty if there is none
     fits: Callable[[Fold], Fits]
-    on_flat: bool = True  # False for the constant, which does not look at the samples
+    on_flat: bool = True  # False for the constant, which does not use the samples
 
 
 def ridge(fold: Fold) -> Fits:
@@ -110,7 +110,7 @@ def poisson(fold: Fold) -> Fits:
 
 
 def pls(fold: Fold) -> Fits:
-    """Partial least squares: one fit has the models of all smaller numbers of components."""
+    """Partial least squares: one fit contains the models with fewer components."""
     from sklearn.cross_decomposition import PLSRegression
     from sklearn.linear_model import Ridge
 
@@ -137,7 +137,7 @@ KNOWN = {
 
 
 def baselines_of(given: Any, kind: str, median: bool) -> list[Baseline]:
-    """The baselines that `make_report` was given, then the constant: of labels, median or mean.
+    """The baselines that `make_report` was given, then a constant: class, median or mean.
 
     `kind` says what the labels are: "numbers", "counts" or "classes".
     """

@@ -1,4 +1,4 @@
-"""What a report says, as numbers."""
+"""The numbers of a report."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from ._pictures import Picture, picture_of
 from ._scoring import Scoring, scoring_of
 
 SHOWN = 6  # samples whose pictures are shown
-SHOWN_MAPS = 6  # problems of two classes whose maps are shown, where there are more
+SHOWN_MAPS = 6  # largest number of problems of two classes whose maps are shown
 GROSS = 4.0  # a label that is farther off, in robust standard deviations, looks wrong
 # Largest number of stored samples that are read, and the share of the memory that they may take.
 MOST_STORED, SHARE = 5000, 0.25
-FOLDS = 5  # where no others are given
+FOLDS = 5  # default number of folds
 DRAWING = 0.8  # share of the progress that is reached before the figures are drawn
 
 
 @dataclass(frozen=True)
 class Maps:
-    """What is drawn of one matrix of coefficients."""
+    """Maps of one matrix of coefficients."""
 
-    title: str  # the two classes that it separates, where a model has several problems
+    title: str  # the classes that it separates, if a model has several problems
     coef: Array  # (p, q)
     pattern: Array  # (p, q)
     components: Components
@@ -47,10 +47,10 @@ class Maps:
 
 @dataclass(frozen=True)
 class Facts:
-    """A fitted model, its data, and what was found out about both."""
+    """A fitted model, its data, and the results of the report."""
 
     model: Any  # as it was given, with the steps around it
-    X: Any  # the samples that the report is about: some of them where they are stored
+    X: Any  # the samples that the report describes: some of them if they are stored
     y: NDArray[Any]
     total: int  # number of all samples
     test: Test
@@ -115,7 +115,7 @@ class Facts:
 
     @cached_property
     def maps(self) -> list[Maps]:
-        """Maps of the model, or of its first problems of two classes where it has several."""
+        """Maps of the model, or of its first problems of two classes if it has several."""
         if self.inner.coef_.ndim == 2:
             return [self._maps(None, "", self.X)]
         names: dict[str, list[Any]] = problem_names(self.inner)
@@ -142,10 +142,10 @@ class Facts:
     def label_scores(self) -> Array:
         """How wrong each label looks, in robust standard deviations.
 
-        For numbers it is the score of the model, or the distance of the label to its prediction
-        where the model has no score of these samples. For classes it is how far the margin of the
-        sample is below the median margin, and zero on the right side: where a classifier is often
-        wrong, margins vary much, and an error alone does not make a label suspicious.
+        For numbers it is the score of the model, or the distance of the label to its prediction if
+        the model has no score of these samples. For classes it is how far the margin of the sample
+        is below the median margin, and zero on the right side: if a classifier is often wrong,
+        margins vary much, and an error alone does not make a label suspicious.
         """
         scores = np.zeros(len(self.y))
         if self.test.margins is not None:
@@ -184,7 +184,7 @@ class Facts:
         return _deviations(found)
 
     def _of_training(self, name: str) -> Array | None:
-        """A fitted attribute with one entry per sample; None where the samples are others."""
+        """A fitted attribute with one entry per sample; None if there is none of this length."""
         found = getattr(self.inner, name, None)
         return found if found is not None and len(found) == len(self.y) else None
 
@@ -207,7 +207,7 @@ def gather(
     scoring: Any,
     baseline: Any,
 ) -> Facts:
-    """Predict, in folds if there are any, and keep what a report needs."""
+    """Predict, in folds if there are any, and collect the facts of a report."""
     inner = linear_part(model).model
     names = MapAxes.of(inner) if names is None else names
     if not isinstance(names, MapAxes):

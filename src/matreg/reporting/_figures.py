@@ -18,7 +18,7 @@ from ..inspection.displays import draw_map
 from ..plotting import BLUE, GREEN, GREY, ORANGE, CVDisplay, pyplot
 from ._facts import SHOWN, Facts, Maps
 
-# Text and lines are drawn in a colour that nothing else has, and which the page replaces.
+# Colour of text and lines, used for nothing else; it is replaced by the page's text colour.
 INK = "#010203"
 LOOK = {
     "font.family": "sans-serif",
@@ -29,7 +29,7 @@ LOOK = {
     "axes.facecolor": "none",
     "figure.facecolor": "none",
     "legend.frameon": False,
-    # A dollar in a user's name is a dollar.
+    # Names given by users may contain dollar signs, which do not mean mathematics.
     "text.parse_math": False,
     **dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK
@@ -143,7 +143,7 @@ def _profile(facts: Facts, of: Maps, side: str) -> tuple[Any, str]:
     ComponentsDisplay(of.components, names=facts.names)._draw_profiles(axis, side)
     axis.set_title(f"{side} profiles" + (f": {of.title}" if of.title else ""))
     if side == "column":
-        # below the lines, which may leave no room for it
+        # below the lines, which may leave no room for the legend
         look = {"title": "singular value", "fontsize": 8, "title_fontsize": 8}
         figure.legend(**look, loc="outside lower center", ncols=3)
     return figure, f"{side} profiles {of.title}".strip()

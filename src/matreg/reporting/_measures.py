@@ -38,7 +38,7 @@ def balanced_accuracy(y: NDArray[np.generic], predicted: NDArray[np.generic]) ->
 
 
 def _measures(facts: Facts) -> dict[str, Measure]:
-    """Measures by their names, which say the unit; those by medians first or last."""
+    """Measures by name and unit; those by medians come first if the score resists wrong labels."""
     if facts.classes:
         return {"accuracy": metrics.accuracy_score, "balanced accuracy": balanced_accuracy}
     unit = f"units of {facts.target}"
@@ -61,7 +61,7 @@ def of_all(facts: Facts, measure: Measure, one: Outcome) -> float:
 
 
 def value(facts: Facts, one: Outcome) -> float:
-    """Mean score of the folds; R² of all predictions where folds have none, as with one sample."""
+    """Mean score of the folds; R² of all predictions if it is undefined on every fold."""
     mean = facts.scoring.mean(one.scores)
     if np.isnan(mean) and facts.scoring.name == "R²":
         return of_all(facts, metrics.r2_score, one)

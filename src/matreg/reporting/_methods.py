@@ -1,4 +1,4 @@
-"""What a methods section needs: the model, its parameters, its certificate, the versions."""
+"""Text for a methods section: the model, its parameters, its certificate, the versions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHOWN_COVARIATES = 12  # most covariates that the paragraph names
 
 
 def methods(facts: Facts) -> str:
-    """The paragraph that a methods section needs."""
+    """The paragraph for a methods section."""
     base = facts.kind.removesuffix("CV")
     p, q = facts.inner.coef_.shape[-2:]
     sentences = [
@@ -84,7 +84,7 @@ def _proven(model: Any) -> str:
 
 
 def _penalty(model: Any) -> list[str]:
-    """What the penalty has besides the norms that the name of the model stands for."""
+    """Sentences about terms of the penalty that the name of the model does not imply."""
     given, found = model.get_params(), []
     if (own := given.get("penalty")) is not None:
         found.append(f"Instead of these norms, the penalty was {type(own).__name__}.")
@@ -99,7 +99,7 @@ def _penalty(model: Any) -> list[str]:
 
 
 def _covariates(facts: Facts) -> str:
-    """The covariates, with their coefficients where there is one problem."""
+    """The covariates, with their coefficients if there is one problem."""
     names, coef = facts.inner.covariate_names_, facts.inner.covariate_coef_
     shown = [str(one) for one in names[:SHOWN_COVARIATES]]
     if coef.ndim == 1:

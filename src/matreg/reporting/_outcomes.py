@@ -1,4 +1,4 @@
-"""How the model and the baselines do on samples that were left out."""
+"""Predictions and scores of the model and of the baselines on samples that were left out."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Outcome:
     """Predictions and scores of one model."""
 
     name: str
-    predicted: NDArray[Any]  # (n,), of samples that were left out where there are folds
-    scores: Array  # one per fold, more is better; one of all samples where there are no folds
+    predicted: NDArray[Any]  # (n,), for left-out samples if there are folds
+    scores: Array  # one per fold, or one without folds; more is better
     chosen: str = ""  # its parameter with the chosen value, in words
     on_flat: bool = False  # whether it is a model of flat samples
 
@@ -37,17 +37,17 @@ class Outcome:
 class Test:
     """Results on samples that were left out."""
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # pytest must not collect it
 
     outcomes: list[Outcome]  # the model, then the baselines
     tested: NDArray[np.bool_]  # (n,), which samples have a prediction
-    margins: Array | None  # (n,), for classes: how far each sample is on the side of its label
+    margins: Array | None  # (n,), for classes: margins of samples, negative on the wrong side
     n_folds: int  # 0 if nothing was fitted again
-    single: Any = None  # LeaveOneOutResult, where the predictions of the model are its
+    single: Any = None  # LeaveOneOutResult from which the predictions of the model are, if any
 
 
 def without_folds(model: Any, X: Any, y: NDArray[Any], covariates: Any, scoring: Scoring) -> Test:
-    """The model as it is, on training samples."""
+    """Predictions and scores of the model on its training samples, without new fits."""
     whole, name = bound(model, covariates), type(linear_part(model).model).__name__
     outcome = Outcome(name, np.asarray(whole.predict(X)), np.array([scoring(whole, X, y)]))
     margins = margins_of(model, X, y, covariates)
@@ -79,12 +79,12 @@ def in_folds(
         seen, left_out = take(X, train), take(X, test)
         beside = take(Z, train), take(Z, test)
         if single is None:
-            # The fit of the model has said so already.
+            # The fit of the model has warned of this already.
             with without("The columns of X differ"), without("The rows of X differ"):
                 fitted = fit_with(at_chosen_parameters(model), seen, y[train], beside[0])
             whole, rows, Z_rows = bound(fitted, beside[1]), left_out, beside[1]
         else:
-            # Its decisions are those of leave-one-out, for the indices of samples.
+            # This model takes indices of samples and returns their leave-one-out decisions.
             fitted = whole = deciding(model, lambda rows: single.decisions[rows])
             rows, Z_rows = test, None
         predicted[test], tested[test] = whole.predict(rows), True
@@ -101,11 +101,11 @@ def in_folds(
 
 
 def left_out_singly(model: Any, X: Any, y: NDArray[Any], covariates: Any) -> Any:
-    """Leave-one-out from the one fit; None where there is none, or where it is not trusted.
+    """LeaveOneOutResult of the fitted model; None if there is none, or if it is not trusted.
 
-    A model in a pipeline has none, as its steps saw all samples. A model that was fitted with
-    weights refuses, as the weights are not known here. Leave-one-out gives no margins for several
-    classes.
+    A model in a pipeline has none, as its steps were fitted to all samples. A model that was fitted
+    with weights refuses, as the weights are not known here. Leave-one-out gives no margins for
+    several classes.
     """
     inner = linear_part(model).model
     if inner is not model or (is_classifier(inner) and len(inner.classes_) > 2):
@@ -137,7 +137,7 @@ class Grid:
             self.scores.setdefault(value, []).append(scoring(model, fold.test, labels))
 
     def best(self) -> Outcome:
-        """The value with the best mean score, of those that all folds have."""
+        """Outcome of the value with the best mean score, among the values tried on all folds."""
         whole = {value: np.array(s) for value, s in self.scores.items() if len(s) == self.folds}
         means = {
             value: s[np.isfinite(s)].mean() if np.isfinite(s).any() else -np.inf
@@ -150,9 +150,9 @@ class Grid:
 
 
 def margins_of(model: Any, X: Any, y: NDArray[Any], Z: Any = None) -> Array | None:
-    """How far samples are on the side of their labels: negative on the wrong side.
+    """Margins (n,) of samples to the decision boundary: negative on the wrong side.
 
-    With several problems of two classes, one class against one, it is the smallest margin.
+    With several problems of one class against one, it is the smallest margin of a sample.
     """
     inner = linear_part(model).model
     if not is_classifier(inner):
@@ -168,6 +168,7 @@ def margins_of(model: Any, X: Any, y: NDArray[Any], Z: Any = None) -> Array | No
 
 
 def _least_of_pairs(model: Any, X: Any, own: NDArray[np.bool_], Z: Any) -> Array:
+    """Smallest margins (n,) over the pairs of classes; `own` (n, classes) marks the labels."""
     part = linear_part(model, 0)
     samples = part.samples(X).reshape(len(own), -1)
     coefs = np.asarray(part.model.coef_)

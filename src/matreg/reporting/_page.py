@@ -55,7 +55,7 @@ class Section:
     title: str
     text: str | Sequence[str]
     figures: Sequence[str | Sequence[str]] = ()  # each of one or more pictures
-    table: Sequence[Sequence[str]] = ()  # more than two columns have names in the first row
+    table: Sequence[Sequence[str]] = ()  # the first row is a header if there are over two columns
 
     @property
     def anchor(self) -> str:

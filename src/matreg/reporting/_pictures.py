@@ -12,7 +12,7 @@ from ..preprocessing.units import LARGEST_RATIO, extreme_scales
 
 UNLIKE = 3.0  # neighbours that differ by this many times their spread have different units
 BEYOND = 1.0  # per cent of the entries that are beyond each end of the scale
-ENDS = 3.0  # standard deviations at the ends of the scale where columns have different units
+ENDS = 3.0  # standard deviations at the ends of the scale if columns have different units
 ENOUGH = 500  # samples that the scale is computed from
 
 

@@ -1,4 +1,4 @@
-"""Gather what is known about a model and put it on a page."""
+"""Gather the facts about a model and put them on a page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Report:
     Attributes
     ----------
     html : str
-        The whole page: no network, no other files.
+        The whole page; it needs no network and no other files.
     """
 
     html: str
@@ -39,7 +39,7 @@ class Report:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page and return its path.
 
-        An older report stays until the new one is whole. The page is HTML: `path` ends with .html.
+        An older file is replaced only when the new one is complete. `path` must end with .html.
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"path must end with .html; got {os.fspath(path)}.")
@@ -74,8 +74,8 @@ def make_report(
 ) -> Report:
     """Report on a fitted model: one self-contained page of HTML.
 
-    The page says what was fitted, with a paragraph for a methods section. It shows the score on
-    samples that were left out beside that of a linear model of flat samples, observed against
+    The page says what was fitted, with a paragraph for a methods section. It compares the score on
+    samples that were left out with that of a linear model of flat samples, and shows observed and
     predicted labels, the maps with their axes, the components, the choice of tau, labels and
     samples that look wrong, the certificate, and the versions.
 
@@ -84,14 +84,14 @@ def make_report(
     model : fitted model
         A linear model of matreg, or a pipeline or search around one.
     X, y, covariates
-        Those of `fit`.
+        The data of `fit`.
     groups : array-like of shape (n,), default=None
         Groups of samples that folds keep together.
     cv : "auto", int, splitter or None, default="auto"
         Folds in which the model is fitted again, with the chosen parameters, for the score and the
-        predictions. "auto" uses leave-one-out from the one fit if that is trusted, and five folds
-        for the baselines only; otherwise, and with groups, five folds for all. None fits nothing:
-        score and predictions are those of the training samples. Stored samples larger than
+        predictions. "auto" uses leave-one-out predictions of the fitted model if these are trusted,
+        and five folds for the baselines; otherwise, and with groups, five folds for all. None fits
+        nothing: score and predictions are those of the training samples. Stored samples larger than
         scikit-learn's ``working_memory`` are never fitted again: the report describes up to 5000 of
         them, in short runs at random places.
     names : MapAxes, default=None
@@ -124,7 +124,7 @@ def make_report(
     >>> make_report(model, data.X, data.y).save("report.html")  # doctest: +SKIP
     """
     with Line("report"):
-        pyplot()  # without it there is no need to begin
+        pyplot()  # fails at once if matplotlib is missing
         facts = gather(model, X, y, covariates, groups, cv, names, target, scoring, baseline)
         heading = title or f"{facts.kind} for {target}"
         reached("figures", DRAWING)

@@ -1,4 +1,4 @@
-"""The score of a report: the one that chose the model, in words and with a sign."""
+"""The score of a report: the one by which the model was chosen, with its name and sign."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scoring:
 
     @property
     def by_medians(self) -> bool:
-        """Whether single wrong labels do not spoil it."""
+        """Whether a few wrong labels hardly change the score."""
         return "median" in self.name or "bounded" in self.name
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
@@ -41,7 +41,7 @@ class Scoring:
         return -score if self.is_error else score
 
     def mean(self, scores: Array) -> float:
-        """Mean over the folds in which it is defined, as it is shown; NaN where there is none."""
+        """Mean over the folds on which the score is defined, as it is shown; NaN without any."""
         known = scores[np.isfinite(scores)]
         return self.shown(float(known.mean())) if len(known) else float("nan")
 
@@ -66,10 +66,10 @@ def scoring_of(model: Any, given: Any = None) -> Scoring:
 
 
 def _of_search(model: Any) -> Any:
-    """Scoring of the outermost search; None where there is none or it has several scores."""
+    """Scoring of the outermost search; None without a search, or if it has several scores."""
     while model is not None:
         scoring = getattr(model, "scoring", None)
-        if scoring == BOUNDED:  # only the search knows its scale
+        if scoring == BOUNDED:  # the search has determined its scale
             return Scoring("bounded absolute error", model.scorer_, is_error=True)
         if isinstance(scoring, str) or callable(scoring):
             return scoring

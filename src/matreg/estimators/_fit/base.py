@@ -50,7 +50,7 @@ from .units import bases_of, check_bases
 
 # Groups of new samples, which are not compared.
 NONE = np.zeros(0, dtype=np.intp)
-# Dtypes that are kept where there are many samples.
+# Dtypes that are kept if there are many samples.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
 
 
@@ -73,11 +73,11 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     verbose: int = 0
     matrix_shape: tuple[int, int] | None = None
 
-    # Parameters of losses in the units of the labels, with what "scale" is for them.
+    # Parameters of losses in the units of the labels, with the number of spreads that "scale" is.
     _loss_units: ClassVar[Mapping[str, float]] = {}
-    _idle: ClassVar[Any] = {}  # parameters that have no effect beside others, and beside which
+    _idle: ClassVar[Any] = {}  # parameters without effect, and the other parameter that is why
     _several_labels = False  # whether labels may have several columns
-    _orders = ORDERS  # of magnitude that the units of samples, labels and weights may span
+    _orders = ORDERS  # orders of magnitude that units of samples, labels and weights may span
     _takes_missing = False  # whether NaN in a sample means an entry that was not observed
 
     def __sklearn_tags__(self) -> Tags:
@@ -93,14 +93,14 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
     def _read(self, given: FitInput) -> SampleSet:
-        """Samples with labels, and with weights times those of their classes."""
+        """Samples with labels, and with weights multiplied by those of their classes."""
         samples = self._given(given)
         return samples.reweighed(self._weigh(*samples.given))
 
     def _given(self, given: FitInput) -> SampleSet:
         """Samples with labels and weights as they are given, in memory or in blocks.
 
-        Samples in memory are of dtype float64, except that many of another type stay as they are.
+        Samples in memory are converted to float64, except many samples of another numeric dtype.
         """
         if self._several_labels and has_several(given.y) and getattr(self, "joint", None):
             return read_together(self, given)
@@ -115,7 +115,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         Z = None if given.covariates is None else read_covariates(self, given.covariates, n)
         if Z is None and np.any(ridge := getattr(self, "covariate_ridge", 0.0)):
             warn(f"covariate_ridge={ridge!r} has no effect without covariates: pass these to fit.")
-        if is_streamed(X):  # whose units are checked when they are read
+        if is_streamed(X):  # units of the samples are checked when they are read
             known: list[Any] = [() if is_dask(one) else one for one in (y, weights)]
             check_units((), known[0], known[1])
             basis = None if Z is None else unpenalised.covariates(Z, self.fit_intercept)
@@ -125,7 +125,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return Samples.of(samples, y, weights, Z)
 
     def _entries(self, given: FitInput) -> tuple[Any, tuple[int, int] | None]:
-        """Samples as they are stored, or flat in memory, and the shape of one if it is known."""
+        """Samples as they are stored, or flat in memory, and the shape of one sample if known."""
         if is_streamed(given.X):
             return given.X, stored_shape(given.X)
         X = loaded(given.X)
@@ -136,26 +136,26 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return self._validate_entries(flat, True, not self._takes_missing), shape
 
     def _structured(self, samples: SampleSet) -> Any:
-        """Samples in the bases of the rows and columns of W, where there are any."""
+        """Samples in the coordinates of `row_basis` and `column_basis`, if these are given."""
         check_bases(self, samples.p, samples.q)
         return samples_in(samples, bases_of(self))
 
     def _weigh(self, y: Array, weights: Array) -> Array:
-        """Weights of samples, times those of their classes if they have any."""
+        """Weights of samples, multiplied by those of their classes if these have weights."""
         return weights
 
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
-        """How much each label of a problem looks wrong, where the loss can tell."""
+        """How wrong each label of a problem looks, (n,); None if the loss cannot tell."""
         return None
 
     def _validate_labels(self, y: ArrayLike, n: int) -> Array:
-        """Labels (n,) of n samples as the solvers take them: numbers."""
+        """Labels of n samples as numbers (n,), as the solvers take them."""
         y = validate_labels(y, n)
         question_two_values(y)
         return y
 
     def _decode(self, y: Array) -> Values:
-        """Labels as users know them, from those of the solvers."""
+        """Labels as the user gave them, from those of the solvers."""
         return self.classes_[y.astype(int)] if is_classifier(self) else y
 
     def _labels(self, f: Array) -> Values:
@@ -166,7 +166,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return classes_at(self.classes_, index)
 
     def _score_all(self, y: Values, decisions: Array, sample_weight: Array | None) -> Array:
-        """Scores of each of the rows of decisions (k, n) against labels (n,)."""
+        """Scores (k,) of the rows of decisions (k, n) against labels (n,)."""
         if is_classifier(self):
             right = np.array([self._labels(f) == y for f in decisions])
             return np.average(right, axis=1, weights=sample_weight)
@@ -174,7 +174,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return loss.score(y, loss.mean(decisions), sample_weight)
 
     def _validate_samples(self, X: ArrayLike, keeps_dtype: bool = False) -> Array:
-        """Samples (n, p, q) that fit those of the training, of any dtype if there are many."""
+        """Samples (n, p, q) shaped as in `fit`; `keeps_dtype` keeps the dtype of many samples."""
         check_is_fitted(self, "matrix_shape_")
         refuse_streamed("This function", X)
         flat, shape = flatten(aligned(loaded(X), self._matrix_labels()))
@@ -183,6 +183,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return flat.reshape(-1, *self.matrix_shape_)
 
     def _validate_entries(self, flat: ArrayLike, reset: bool, keeps_dtype: bool) -> Array:
+        """Flat samples (n, p*q), checked by scikit-learn; `reset` is True in `fit`."""
         finite: bool | str = "allow-nan" if self._takes_missing else True
         kept = keeps_dtype and getattr(flat, "shape", (0,))[:1] >= (MANY_SAMPLES,)
         dtype = NUMBERS if kept else np.float64
@@ -210,7 +211,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples of the same shape as in `fit`.
         covariates : array-like of shape (n, m), table or dict of columns, default=None
-            Those of the samples, if `fit` had covariates: with the same names, in any order.
+            Covariates of the samples, if `fit` had any: with the same names, in any order.
 
         Returns
         -------
@@ -256,8 +257,8 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
     def _decide(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Decisions ``<coef_, X_i> + intercept_ + z_i'covariate_coef_`` on samples.
 
-        They are of shape (n,), or (n, columns) as :meth:`_combiner` says; of a Dask array they are
-        a Dask array of which nothing is computed yet.
+        They are of shape (n,) or (n, columns), see :meth:`_combiner`; for a Dask array they are a
+        lazy Dask array.
         """
         check_is_fitted(self, "coef_")
         samples = self._new_samples(X, covariates)
@@ -270,7 +271,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             return samples.map_rows(decide, columns)
 
     def _new_samples(self, X: Any, covariates: Covariates) -> SampleSet:
-        """Samples that fit those of the training, in memory or in blocks, with no labels."""
+        """New samples of the shape of the training, in memory or in blocks, without labels."""
         stored = is_dask(X) or is_streamed(X)
         if stored:
             check_new(self, X)
@@ -286,9 +287,10 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return as_blocks(X, nothing, nothing, self.matrix_shape_, columns)
 
     def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
-        """Function that combines decisions of the problems, (m, n), and its number of columns.
+        """Function that combines decisions (m, n) of m problems, and its number of columns.
 
-        Workers receive the function, so that it should not hold the model.
+        The number is None for decisions (n,). The function is sent to workers, so that it should
+        not hold the model.
         """
         coef = vars(self).get("coef_")
         return problems_last, None if coef is None or coef.ndim < 3 else len(coef)
@@ -298,7 +300,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         return None
 
     def _forget(self) -> None:
-        """Take away the attributes of an earlier fit, not all of which the next one may set."""
+        """Delete the attributes of an earlier fit: the next fit may not set all of them."""
         given = self.get_params(deep=False)
         for name in [one for one in vars(self) if one.endswith("_") and one not in given]:
             del self.__dict__[name]
@@ -306,7 +308,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
 
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
-        """Leave the model as it was if what is done to it fails or is interrupted."""
+        """Restore the model if the block of code fails or is interrupted."""
         before = dict(self.__dict__)
         try:
             yield
@@ -317,9 +319,9 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             raise
 
     def __getattr__(self, name: str) -> Any:
-        """Compute `dual_coef_` of samples that were read block by block when it is asked for."""
+        """Compute `dual_coef_` on first access if the samples were read block by block."""
         if name not in ("dual_coef_", "label_outlier_score_") or "_lazy_dual" not in self.__dict__:
-            return object.__getattribute__(self, name)  # which says what is wrong
+            return object.__getattribute__(self, name)  # raises the usual AttributeError
         if name == "label_outlier_score_":
             raise AttributeError(
                 f"{name} is not computed for samples that are read block by block. Labels look "

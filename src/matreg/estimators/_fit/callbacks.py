@@ -22,19 +22,19 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """Placeholder without any methods."""
 
 
 T = TypeVar("T")
 Context: TypeAlias = "CallbackContext | None"
 
-# What scikit-learn keeps on a model during a fit, and takes away itself.
+# Attributes that scikit-learn sets on a model during a fit and removes itself.
 CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 
 
 @contextmanager
 def callback_context(model: MatrixEstimator, tasks: int | None) -> Iterator[Context]:
-    """Context of a fit of so many tasks for the callbacks of a model, or None if it has none."""
+    """Context of a fit of `tasks` tasks for the callbacks of a model; None without callbacks."""
     if not hasattr(model, "_skl_callbacks"):
         yield None
         return
@@ -49,7 +49,7 @@ def reported(
 ) -> Iterator[T]:
     """Iterate, and tell the callbacks of a model about every item, such as a fold.
 
-    `may_stop` says whether what is done is enough to stop there if a callback asks for it.
+    `may_stop` says whether enough is done to stop if a callback asks for it.
     """
     context, stop = getattr(model, "_callback_fit_ctx", None), False
     for item in items:
@@ -62,10 +62,10 @@ def reported(
 
 @contextmanager
 def watched(model: MatrixEstimator, context: Context = None, alone: bool = True) -> Iterator[None]:
-    """Show a line about a fit that takes long, and tell the callbacks about its certificates.
+    """Show a progress line for a long fit, and tell the callbacks about its certificates.
 
-    There is no line for a fit that is not alone but counted with others, nor for a model that
-    prints its steps.
+    There is no line if the fit is one of several (`alone` is False), or if the model prints its
+    steps.
     """
     shown, stop = alone and not model.verbose, False
 

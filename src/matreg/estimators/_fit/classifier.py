@@ -1,8 +1,8 @@
-"""Large-margin classifiers: several classes as problems of two, whose decisions are combined.
+"""Large-margin classifiers: several classes as problems of two classes with combined decisions.
 
-A problem of two classes has the labels -1 and 1. More classes are separated one against one, a
-problem for each pair on the samples of both, or one against the rest, a problem for each class on
-all samples.
+A problem of two classes has the labels -1 and 1. More classes are separated one against one, with
+a problem for each pair on the samples of both, or one against the rest, with a problem for each
+class on all samples.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
                 raise ValueError(
                     f"class_weight must have positive weights; got {self.class_weight!r}."
                 )
-        else:  # every class the same weight in all
+        else:  # every class has the same total weight
             factors = weights.sum() / (k * np.bincount(index, weights=weights, minlength=k))
         return weights * factors[index]
 
     def _parts(self, samples: SampleSet) -> list[Part]:
-        """The problems of two classes, -1 and 1, in the order of `coef_`."""
+        """The problems of two classes, with labels -1 and 1, in the order of `coef_`."""
         y, k = samples.given[0], len(self.classes_)
         if one_vs_rest(self) and k > 2:
             parts = [Part(samples.part(None, np.where(y == c, 1.0, -1.0))) for c in range(k)]
@@ -104,13 +104,13 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
         """
         return self._decide(X, covariates)
 
-    score = MatrixEstimator.score  # that of the mixin takes no covariates
+    score = MatrixEstimator.score  # the score of the mixin takes no covariates
 
 
 def one_vs_rest(model: MatrixEstimator) -> bool:
-    """Whether each of more than two classes is told apart from the rest, and not from each other.
+    """Whether more than two classes are separated one against the rest, not one against one.
 
-    With `joint` it is, whatever `multi_class` says.
+    With `joint` they always are, whatever `multi_class` is.
     """
     joint = getattr(model, "joint", None) is not None
     return joint or getattr(model, "multi_class", "one_vs_rest") == "one_vs_rest"
@@ -128,7 +128,7 @@ def combined(f: Array, k: int, one_vs_rest: bool) -> Array:
 
 
 def problem_names(model: MatrixEstimator) -> dict[str, list[object]]:
-    """Names of the problems of a model with several, in the order of `coef_`, and their classes."""
+    """Name and classes of each problem of a model with several, in the order of `coef_`."""
     every = list(model.classes_)
     if one_vs_rest(model):
         return {f"{one}": every for one in every}
@@ -136,7 +136,7 @@ def problem_names(model: MatrixEstimator) -> dict[str, list[object]]:
 
 
 def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
-    """W of a fitted model, of shape (p, q); of several problems that with this place in `coef_`."""
+    """W of a fitted model, of shape (p, q); with several problems, that of index `problem`."""
     coef = np.asarray(model.coef_)
     coefs = coef if coef.ndim == 3 else coef[None]
     if problem is None and len(coefs) == 1:
@@ -161,11 +161,11 @@ def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
 
 
 def class_outlier_score(model: Model, samples: Samples, result: SolverResult) -> Array:
-    """How much each label of two classes, -1 and 1, looks wrong, (n,), in margins.
+    """How wrong each label of two classes, -1 and 1, looks, (n,), in margins.
 
-    A sample on the right side of the margin scores zero. On the margin it scores the share that its
-    multiplier has of its bound, and beyond it ``2 - y f``: more than 2 if it is on the wrong side.
-    Where multipliers have no bound, on the margin it scores zero. Samples of weight zero get NaN.
+    A sample on the right side of the margin scores zero. On the margin it scores its multiplier
+    relative to the bound of the multiplier, or zero if there is no bound. Beyond the margin it
+    scores ``2 - y f``: more than 2 on the wrong side. Samples of weight zero get NaN.
     """
     decisions = samples.design.forward(result.W.matrix)
     decisions += samples.unpenalised(model.fit_intercept).times(result.gamma)

@@ -59,7 +59,10 @@ from .units import TAU, Units, bases_of, check_bases, in_numbers, with_tau
 
 
 class CleanedFit(NamedTuple):
-    """Problems on clean signals in bases, their results, and the cleaning with its bases."""
+    """Problems on the clean signals, their results, and the result of the cleaning.
+
+    The problems and their results are in the coordinates of `whole.problem.bases`.
+    """
 
     parts: list[Part]
     results: list[SolverResult]
@@ -67,13 +70,13 @@ class CleanedFit(NamedTuple):
 
 
 def joint_fit(whole: GRMRResult) -> CleanedFit:
-    """The regression of an alternation on its clean signals."""
+    """The fit of an alternation: its regression on its clean signals."""
     clean = whole.problem.cleaned(whole.split.E)
     return CleanedFit([Part(clean)], [whole.regression], whole)
 
 
 def units_in_bases(model: MatrixEstimator, samples: Samples) -> Units:
-    """Units of samples as the penalty sees them; missing entries are those of a typical sample."""
+    """Units of samples in the given bases; missing entries are filled with the median sample's."""
     bases = bases_of(model)
     if not bases.plain:
         typical = np.nan_to_num(weighted_median(samples.X, samples.weights))
@@ -84,7 +87,7 @@ def units_in_bases(model: MatrixEstimator, samples: Samples) -> Units:
 
 @parametrised
 class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
-    """Methods for new samples, which are cleaned with the `_row_space` that a fit has learned."""
+    """Methods for new samples, which are cleaned with the `_row_space` learned by a fit."""
 
     outliers: str = "replace"
     noise: float | str | ArrayLike | None = None
@@ -93,7 +96,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     max_iter: int = 20
     split_tol: float = 1e-4
 
-    _orders = 65.0  # cleaning multiplies more of them
+    _orders = 65.0  # fewer than in other models, as cleaning multiplies more numbers
     _takes_missing = True
 
     def _given(self, given: FitInput) -> SampleSet:
@@ -102,12 +105,13 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         return super()._given(given)
 
     def _decide(self, X: ArrayLike, covariates: Covariates = None) -> Array:
-        """As in other models; with several labels each model cleans the samples by itself."""
+        """As in other models; with several labels, the model of each label cleans the samples."""
         if "estimators_" not in vars(self):
             return super()._decide(X, covariates)
         return transposed(np.array([one._decide(X, covariates) for one in self.estimators_]))
 
     def _clean(self, D: Array) -> Array:
+        """Clean new samples, of shape (n, p, q) or (n, p*q), without their labels."""
         if "estimators_" in vars(self):
             raise ValueError(
                 "Samples are cleaned for each label on its own: estimators_[0] is the model of the "
@@ -117,7 +121,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         return clean(rows, space_from(self._row_space)).reshape(D.shape)
 
     def _completed(self, D: Array) -> Array:
-        """New samples (n, p, q) as they are predicted from: cleaned, or only filled in."""
+        """New samples (n, p, q) from which labels are predicted: cleaned, or only filled in."""
         if self.clean_predict:
             return self._clean(D)
         missing = np.isnan(D)
@@ -150,7 +154,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         return self._completed
 
     def sample_outlier_score(self, X: ArrayLike) -> Array:
-        """Share of outliers in each new sample, as `sample_outlier_score_` has it.
+        """Share of outliers in each new sample, defined as `sample_outlier_score_`.
 
         Parameters
         ----------
@@ -185,11 +189,11 @@ class JointFit(Cleaning, SingleFit):
     split_max_iter: int = 1000
     n_jobs: int | None = None
 
-    _name: ClassVar[str]  # of the model in warnings, and of the one that does not clean
-    _plain_name: ClassVar[str]
+    _name: ClassVar[str]  # name of the model in warnings
+    _plain_name: ClassVar[str]  # name of the same model without cleaning
 
     def _label_spread(self, distinct: Samples) -> float:
-        """Typical deviation of a label, which prices the outliers by default."""
+        """Typical deviation of a label, from which the default weight of outliers follows."""
         raise NotImplementedError
 
     def _labelled(self, distinct: Samples) -> Samples:
@@ -197,7 +201,7 @@ class JointFit(Cleaning, SingleFit):
         return distinct
 
     def _parts(self, samples: Samples) -> list[Part]:
-        """The problems on clean signals: one on all samples, each once."""
+        """The problems on clean signals: here one, on the distinct samples."""
         return [Part(samples.distinct())]
 
     def _fit(self, given: FitInput) -> None:
@@ -239,7 +243,7 @@ class JointFit(Cleaning, SingleFit):
         start: Parameters | None,
         pca: Decomposition | None,
     ) -> CleanedFit:
-        """The alternation, or one after another of an adaptive model."""
+        """Result of the alternation; an adaptive model has one alternation per step."""
         taus, first = (*self.adaptive_, self.tau_), from_arrays(start, problem)
         steps = alternate_in_steps(problem, taus, self._limits(), start=first, pca=pca)
         for step in steps[:-1]:
@@ -251,7 +255,7 @@ class JointFit(Cleaning, SingleFit):
     def _along(
         self, problem: GRMRProblem, distinct: Samples, taus: Array, pca: Decomposition | None
     ) -> Iterator[CleanedFit]:
-        """Fits with one tau after another, each from the last."""
+        """Fits with one tau after another, each started from the previous one."""
         limits, last = self._limits(), None
         if problem.model.adaptive:
             steps = alternate_in_steps(problem, problem.model.adaptive, limits, pca=pca)
@@ -295,7 +299,7 @@ class JointFit(Cleaning, SingleFit):
         return problem
 
     def _with_tau(self, distinct: Samples) -> tuple[GRMRProblem, Decomposition | None]:
-        """The problem with tau as a number; and robust PCA, if it was done and is of use later."""
+        """The problem with tau as a number, and the robust PCA if it can be used again."""
         problem = self._problem(distinct)
         if not isinstance(self.tau, str):
             return problem, None
@@ -308,16 +312,16 @@ class JointFit(Cleaning, SingleFit):
     def _largest_tau(
         self, first: Prepared, distinct: Samples, earlier: tuple[float, ...] = ()
     ) -> float:
-        """About the smallest tau with W = 0: that on roughly clean samples.
+        """Approximate smallest tau with W = 0, computed on roughly cleaned samples.
 
-        After earlier steps it is the tau in their bases.
+        After earlier adaptive steps it is computed in their bases.
         """
         clean = samples_in(replace(distinct, X=first.samples()), first.problem.bases)
         model = replace(first.problem.model, adaptive=earlier).at(tau=0.0)
         return max(tau_max(model, part.samples) for part in self._parts(clean))
 
     def _given_noise(self, shape: tuple[int, ...]) -> Array | None:
-        """Noise of every cell, of shape (p q,), if it is given."""
+        """Noise of every cell, of shape (p*q,), if it is given as numbers, else None."""
         if self.noise is None or isinstance(self.noise, str) or self.outliers == "split":
             return None
         noise = to_numbers("noise", self.noise)
@@ -334,7 +338,7 @@ class JointFit(Cleaning, SingleFit):
         return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits)})
 
     def _finish(self, D: Array, distinct: Samples, result: GRMRResult) -> None:
-        """Set the attributes of the split, and say what did not converge.
+        """Set the attributes of the split, and warn of what did not converge.
 
         Samples of weight zero are cleaned like new ones.
         """
@@ -364,7 +368,7 @@ class JointFit(Cleaning, SingleFit):
             self._warn_of_outliers()
 
     def _warn(self, result: GRMRResult) -> None:
-        """Say what did not converge, how far it came, and what to change."""
+        """Warn of what did not converge, with the gap reached and what to change."""
         parts = "; ".join(shortfalls(result, self._limits()))
         warn(
             f"{self._name} did not converge; the model is kept. {parts.capitalize()}.",
@@ -372,7 +376,7 @@ class JointFit(Cleaning, SingleFit):
         )
 
     def _warn_of_outliers(self) -> None:
-        """Say that most entries are called outliers, and what to change."""
+        """Warn that most entries are called outliers, and say what to change."""
         remedy = "limit" if self.outliers == "replace" else "lam"
         warn(
             f"{self._name} calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank "

@@ -1,7 +1,7 @@
-"""Fits that are one convex problem, or several: parameters to a model, results to attributes.
+"""Fits that solve one or several convex problems: parameters to a model, results to attributes.
 
-A regressor has one problem on all samples, a classifier one for each pair of classes. Whether the
-samples are in memory or read block by block changes nothing here.
+A regressor has one problem on all samples; a classifier has one for each pair of classes or for
+each class. The code is the same for samples in memory and samples that are read block by block.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .several import each_label
 from .units import TAU, Units, bases_of, in_numbers, penalty_of, with_tau
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
-# Relative accuracy of the smallest tau with W = 0 where it only serves as the unit of tau.
+# Relative accuracy of the smallest tau with W = 0 if it only serves as the unit of tau.
 AS_UNIT = 0.1
 
 
@@ -51,11 +51,11 @@ class Part(NamedTuple):
     """One of the problems of a fit."""
 
     samples: Any  # a SampleSet
-    rows: Index | None = None  # which of all samples these are; None is all
-    joint: JointProblem | None = None  # the problems that this one joins
+    rows: Index | None = None  # indices of its samples among all samples; None is all of them
+    joint: JointProblem | None = None  # the problems that this one joins, if it does
 
     def apart(self, result: SolverResult) -> list[tuple[Part, SolverResult]]:
-        """The problem and its result, or those of single classes or labels."""
+        """The problem with its result; for a joint problem, those of each class or label."""
         if self.joint is None:
             return [(self, result)]
         parts = map(Part, self.joint.singles, self.joint.rows)
@@ -63,7 +63,7 @@ class Part(NamedTuple):
 
     @property
     def joins_labels(self) -> bool:
-        """Whether the problem joins those of several labels, and not of classes."""
+        """Whether the problem joins those of several labels, rather than of classes."""
         return self.joint is not None and self.joint.labels
 
     def everywhere(self, values: Array, n: int, missing: float) -> Array:
@@ -76,7 +76,7 @@ class Part(NamedTuple):
 
 
 def joint_part(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
-    """Problems of single classes or labels as one problem, with a joint nuclear norm."""
+    """Join the problems of single classes or labels into one, with a joint nuclear norm."""
     if np.ndim(getattr(model, "l1", 0.0)) > 0:
         raise ValueError(f"l1 must be one number with joint={model.joint!r}; got a matrix.")
     samples, rows = [part.samples for part in parts], [part.rows for part in parts]
@@ -96,9 +96,9 @@ def by_sample(
     n: int,
     score: Callable[[Samples, SolverResult], Array | None],
 ) -> tuple[Array, list[Array]]:
-    """Dual variables (problems, n) of n samples, and how much the label of each looks wrong.
+    """Dual variables (problems, n) of n samples, and for each problem how wrong labels look, (n,).
 
-    `score` tells the latter for the samples of one problem.
+    `score` computes the latter for the samples of one problem, or returns None.
     """
     both = list(zip(parts, results, strict=True))
     duals = [part.everywhere(part.samples.spread(one.beta), n, 0.0) for part, one in both]
@@ -121,11 +121,11 @@ class ConvexEstimator(SingleFit):
     # -- parameters to a model
 
     def _nuclear(self) -> SpectralElasticNet:
-        """The penalty where none is given; its tau does not matter."""
+        """The default penalty; its tau is set later."""
         return SpectralElasticNet(0.0)
 
     def _model_kind(self) -> Model:
-        """The model with 1 for every word such as "scale": enough to tell which solvers take it."""
+        """The model with 1 for every word such as "scale": enough to know which solvers apply."""
         penalty = penalty_of(self, self._nuclear())
         loss = in_units(self._loss(), lambda name, given, multiple: 1.0)
         return Model(loss, penalty, 1.0, self.fit_intercept)
@@ -135,7 +135,7 @@ class ConvexEstimator(SingleFit):
         return super()._given(given)
 
     def _check_stored(self, given: FitInput) -> None:
-        """Refuse a model that needs all samples in memory where these are read block by block."""
+        """Refuse samples that are read block by block if the model needs all of them in memory."""
         if is_streamed(given.X):
             if self.joint is not None and (is_classifier(self) or has_several(given.y)):
                 refuse_streamed(f"{type(self).__name__}(joint={self.joint!r})", given.X)
@@ -146,31 +146,31 @@ class ConvexEstimator(SingleFit):
         return TAU
 
     def _parts(self, samples: SampleSet) -> list[Part]:
-        """The problems: one on all samples, each once, or of labels that are fitted together."""
+        """The problems: here one, on the distinct samples or on labels that are fitted jointly."""
         own = samples.in_memory
         if own is None or own.table is None:
             return [Part(samples.distinct())]
         return joint_part(self, [Part(own.part(*one), one[0]) for one in each_label(own)])
 
     def _units(self, samples: SampleSet, parts: list[Part]) -> Units:
-        """Units of C and of the loss; joint labels have those of the first label."""
+        """Units of C and of the loss; for joint labels, measured on the first label."""
         part, measured = parts[0], samples
         if part.joint is not None and part.joint.labels:
             measured = part.joint.singles[0]
         elif part.joint is None and part.rows is None and len(parts) == 1:
-            measured = part.samples  # whose duplicates are merged already
+            measured = part.samples  # their duplicates are merged already
         return Units(measured, self.fit_intercept, is_classifier(self))
 
     def _declare(
         self, samples: SampleSet, parts: list[Part], tau: float | str | None = None
     ) -> Model:
-        """The model to minimise. Words such as "scale" become numbers, and these attributes.
+        """The model to minimise; `tau`, if given, replaces the parameter of that name.
 
-        A given tau replaces the parameter.
+        Words such as "scale" become numbers, which are stored as attributes.
         """
         joint, units = parts[0].joint, self._units(samples, parts)
         model = in_numbers(self, units, penalty_of(self, self._nuclear()))
-        if joint is not None:  # whose columns include intercepts
+        if joint is not None:  # the columns of a joint problem include intercepts
             ridge = joint.ridge(self.covariate_ridge)
             model = replace(model, fit_intercept=False, covariate_ridge=ridge)
         model = self._with_ridge(model, samples, parts)
@@ -185,13 +185,16 @@ class ConvexEstimator(SingleFit):
         return with_tau(self, model, self.tau if tau is None else tau, largest)
 
     def _with_ridge(self, model: Model, samples: SampleSet, parts: list[Part]) -> Model:
-        """The model with a ridge that depends on the samples, where there is one."""
+        """The model with a ridge that depends on the samples, if the estimator has one."""
         return model
 
     def _tau_max(
         self, model: Model, samples: SampleSet, parts: list[Part], tol: float = 1e-3
     ) -> float:
-        """Smallest tau with W = 0 in all problems; of blocks, that of a part of the samples."""
+        """Smallest tau with W = 0 in all problems.
+
+        For blocks it is measured on a subsample, unless the loss is quadratic.
+        """
         if samples.in_memory or quadratic(model):
             return max(tau_max(model, part.samples, tol) for part in parts)
         few = samples.few(UNIT_ROWS)
@@ -210,10 +213,10 @@ class ConvexEstimator(SingleFit):
     def _fit_samples(
         self, samples: SampleSet, context: Any = None, last: Self | None = None
     ) -> None:
-        """Fit to samples whose labels and weights are validated, from the last fit if given."""
+        """Fit to samples whose labels and weights are validated; `last` is a warm start."""
         samples = self._structured(samples)
         name = type(self).__name__
-        with nullcontext() if self.verbose else Line(name):  # "scale" may take longer than the fit
+        with nullcontext() if self.verbose else Line(name):  # "scale" can take longer than the fit
             parts = self._parts(samples)
             model = self._declare(samples, parts)
             several = len(parts) > 1 and not self.verbose
@@ -224,7 +227,7 @@ class ConvexEstimator(SingleFit):
         self._report_fit(model, samples, parts, results)
 
     def _solve(self, model: Model, parts: list[Part], last: Self | None) -> Iterator[SolverResult]:
-        """Results of the problems, in their order."""
+        """Results of the problems, in the order of `parts`."""
         options, sets = self._options(), [part.samples for part in parts]
         if len(parts) == 1:
             options["start"] = None if last is None else last._start_of(sets[0])
@@ -239,7 +242,7 @@ class ConvexEstimator(SingleFit):
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
     def _start_of(self, samples: SampleSet) -> Start | None:
-        """The fit as a warm start, None for samples of another shape or read block by block."""
+        """The fit as a warm start; None if the samples have another shape or are in blocks."""
         own = samples.in_memory
         if own is None or self.coef_.shape != self.matrix_shape_:
             return None
@@ -249,8 +252,8 @@ class ConvexEstimator(SingleFit):
         return Start(W, gamma_of(self, own), beta)
 
     def _last_dual(self, samples: Samples) -> Array | None:
-        """Multipliers of this fit for other samples; those added at the end have zero."""
-        dual: Any = vars(self).get("dual_coef_")  # that of blocks would take a pass
+        """Multipliers of this fit for new samples, zero for those added at the end; or None."""
+        dual: Any = vars(self).get("dual_coef_")  # computing it for blocks would take a pass
         n = len(samples.group)
         if dual is None or dual.ndim > 1 or len(dual) > n:
             return None
@@ -281,7 +284,7 @@ class ConvexEstimator(SingleFit):
             rows = [result.dual_of for result in results]
             self._lazy_dual = LazyDual(list(zip(blocks, rows, strict=True)))
             return
-        model = replace(model, fit_intercept=self.fit_intercept)  # of each class or label
+        model = replace(model, fit_intercept=self.fit_intercept)  # for each class or label
         duals, scores = by_sample(parts, results, samples.n, partial(self._label_scores, model))
         self.dual_coef_ = duals if len(parts) > 1 else duals[0]
         if scores:
@@ -290,7 +293,7 @@ class ConvexEstimator(SingleFit):
     def _report_fit(
         self, model: Model, samples: SampleSet, parts: list[Part], results: list[SolverResult]
     ) -> None:
-        """Warn of what did not converge, and say why W is zero."""
+        """Warn of what did not converge, and if W is zero, say why."""
         k = int(np.argmax([result.gap for result in results]))
         if not results[k].converged:
             advice = self._advice(model, parts[k], results[k])
@@ -299,7 +302,7 @@ class ConvexEstimator(SingleFit):
         if earlier > self.tol:
             warn_of_step(type(self).__name__, earlier, self.tol)
         if np.any(self.rank_) or not results[k].converged:
-            return  # without convergence W = 0 would say nothing
+            return  # without convergence W = 0 means nothing
         own = samples.in_memory
         if own and getattr(self, "penalty", None) is None:
             seen = parts[0].samples if parts[0].joins_labels else own
@@ -320,7 +323,7 @@ class ConvexEstimator(SingleFit):
 def until_stopped(
     model: Model, sets: list[SampleSet], results: Iterator[SolverResult]
 ) -> Iterator[SolverResult]:
-    """Results of the problems on some sets of samples; W = 0 for those that Ctrl-C has left."""
+    """Results of the problems on sets of samples; W = 0 for those not begun before Ctrl-C."""
     done = 0
     try:
         for result in results:
@@ -335,7 +338,7 @@ def until_stopped(
 
 
 def unsolved(model: Model, samples: SampleSet) -> SolverResult:
-    """W = 0 for a problem that was not begun, with the loss that it has there."""
+    """W = 0 for a problem that was not begun, with the loss of W = 0 as objective."""
     y, weights = samples.given
     basis, W = samples.unpenalised(model.fit_intercept), zero_factors(samples.p, samples.q)
     loss = model.losses(y, weights).value(y)
@@ -344,7 +347,7 @@ def unsolved(model: Model, samples: SampleSet) -> SolverResult:
 
 
 def gamma_of(fitted: MatrixEstimator, samples: Samples, k: int = 0) -> Array:
-    """Coefficients of a fitted model, in its k-th problem, for the columns of these samples."""
+    """Unpenalised coefficients of problem k of a fitted model, for the columns of `samples`."""
     offset = np.full(samples.n, float(np.atleast_1d(fitted.intercept_)[k]))
     coef = getattr(fitted, "covariate_coef_", None)
     if samples.Z is not None and coef is not None and coef.shape[-1] == samples.Z.shape[1]:

@@ -42,7 +42,7 @@ class FamilyEstimator(MatrixEstimator):
 
     @property
     def _kind(self) -> Any:
-        """The family, or its class, or None for a name that `fit` will refuse."""
+        """The family object, the class of a family by name, or None for an unknown name."""
         given = self.family
         return given if isinstance(given, LossFamily) else GLM_FAMILIES.get(str(given))
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Of each class or label, those of a joint problem too.
+# Attributes of each class or label, in a joint problem too.
 OF_EACH: dict[str, Callable[[SolverResult], object]] = {
     "coef_": lambda result: result.W.matrix,
     "intercept_": lambda result: result.b,
     "covariate_coef_": lambda result: result.covariate_coef,
 }
-# Of each problem.
+# Attributes of each problem.
 OF_PROBLEM: dict[str, Callable[[SolverResult], object]] = {
     "rank_": lambda result: result.W.rank,
     "objective_": lambda result: result.primal,
@@ -41,7 +41,7 @@ OF_PROBLEM: dict[str, Callable[[SolverResult], object]] = {
     "solver_": lambda result: result.method,
     "steps_": lambda result: result.steps,
 }
-# Of a fit that cleans its samples, in place of those of its regressions.
+# Attributes of a fit that cleans its samples; they replace those of its regressions.
 OF_CLEANING: dict[str, Callable[[GRMRResult], object]] = {
     "gamma_": lambda result: result.problem.gamma,
     "lam_": lambda result: result.problem.lam,
@@ -112,7 +112,7 @@ class Fitted(BaseEstimator):
         *,
         refits: int = 100,
     ) -> LeaveOneOutResult:
-        """Predict each sample of the fit by the model without it, from the one fit.
+        """Predict each sample of the fit by the model without it, from this fit and some refits.
 
         The parameters are those of the fitted model. What was computed from all samples stays
         fixed: the clean samples of :class:`GRMR`, and the bases of the last step of an adaptive
@@ -121,7 +121,7 @@ class Fitted(BaseEstimator):
         Parameters
         ----------
         X, y, sample_weight, covariates
-            Those of `fit`. NaN in y is a missing label; its sample has weight zero.
+            The data of `fit`. NaN in y is a missing label; its sample has weight zero.
         refits : int, default=100
             Largest number of true fits without a sample. Five of them measure the error of the
             residuals; the others replace the residuals most in doubt until the mean error is about
@@ -144,7 +144,7 @@ class Fitted(BaseEstimator):
         Parameters
         ----------
         X, y
-            Those of `fit`.
+            The data of `fit`.
         **options
             `covariates`, `groups`, `cv`, `names`, `target`, `title`, `scoring` and `baseline` of
             :func:`matreg.reporting.make_report`.
@@ -154,20 +154,20 @@ class Fitted(BaseEstimator):
         matreg.reporting.Report
             The page, with a method to save it.
         """
-        from ...reporting import make_report  # late: it draws, which a fit need not
+        from ...reporting import make_report  # late: a fit needs no figures
 
         return make_report(self, X, y, **options)
 
 
 def deciding(model: Any, decide: Callable[[Any], Any]) -> Any:
-    """A copy of a model whose predictions and scores are made of other decisions on samples."""
+    """A copy of a model that predicts and scores from the decisions ``decide(X)``."""
     found = copy(model)
     found._decide = lambda X, covariates=None: decide(X)
     return found
 
 
 def store(model: Fitted, results: list[T], table: Mapping[str, Callable[[T], object]]) -> None:
-    """Set the attributes of a table, with a first axis of problems if there are several."""
+    """Set the attributes of a table from results; several results make a first axis."""
     for name, value in table.items():
         column = [value(result) for result in results]
         if column[0] is not None:
@@ -175,7 +175,7 @@ def store(model: Fitted, results: list[T], table: Mapping[str, Callable[[T], obj
 
 
 def side_by_side(values: list[T]) -> Values | list[T]:
-    """Values of several problems or labels: numbers of one shape as an array, others as a list."""
+    """Values of several problems or labels: an array if numbers of one shape, else a list."""
     if isinstance(values[0], dict | list):
         return values
     arrays = [np.asarray(one) for one in values]

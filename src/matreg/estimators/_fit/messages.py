@@ -11,7 +11,7 @@ from ..._runtime.warn import warn
 from ..._typing import Array
 from ...solvers import SolverResult
 
-# Columns from which flat samples look like matrices: 8 x 8, the smallest images there are.
+# Number of columns from which flat samples look like matrices: 8 x 8, the smallest usual image.
 MANY_COLUMNS = 64
 
 
@@ -33,7 +33,7 @@ def warn_if_flat(n_features: int) -> None:
 
 
 def warn_of_gap(name: str, result: SolverResult, tol: float, advice: str) -> None:
-    """Say that a solver stopped early, with the gap, the tolerance and what to change."""
+    """Warn that a solver stopped early, with the gap, the tolerance and what to change."""
     warn(
         f"{name} stopped after {result.n_iter} iterations at a relative duality gap of "
         f"{result.gap:.1e}, above tol={tol:g}. The model is kept: its objective is "
@@ -43,7 +43,7 @@ def warn_of_gap(name: str, result: SolverResult, tol: float, advice: str) -> Non
 
 
 def warn_of_step(name: str, gap: float, tol: float) -> None:
-    """Say that a step before the last of an adaptive model did not converge."""
+    """Warn that a step before the last of an adaptive model did not converge."""
     warn(
         f"{name}: a step before the last has a relative duality gap of {gap:.1e}, above "
         f"tol={tol:g}, so that the bases of the last step are not exact. Raise max_iter or tol.",
@@ -52,7 +52,7 @@ def warn_of_step(name: str, gap: float, tol: float) -> None:
 
 
 def warn_if_interrupted(results: list[SolverResult]) -> None:
-    """Say which of several problems Ctrl-C has left unsolved."""
+    """Warn which of several problems Ctrl-C has left unsolved."""
     left = [k for k, result in enumerate(results) if result.interrupted]
     if len(results) > 1 and left:
         warn(
@@ -69,11 +69,11 @@ def warn_of_zero(
     epsilon: float | None = None,
     covariates: bool = False,
 ) -> None:
-    """Say why the coefficients are zero.
+    """Warn that the coefficients are zero, and say why.
 
-    Labels and the function that computes the smallest tau with W = 0 are None where samples are
-    read block by block; epsilon is half the width of the tube of losses that have one. With
-    covariates predictions are made of these all the same.
+    `y`, and `tau_max`, which computes the smallest tau with W = 0, are None for samples that are
+    read block by block. `epsilon` is half the width of the tube, if the loss has one. `covariates`
+    says whether there are any: predictions still depend on them.
     """
     remedy = "Lower tau, or leave it at 'scale', which follows the units of X and y."
     same_labels = y is not None and np.ptp(y) == 0.0

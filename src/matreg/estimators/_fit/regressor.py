@@ -37,7 +37,7 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
     _losses: ClassVar[Mapping[str, type[LossFamily]]] = REGRESSION_LOSSES
     _loss_units: ClassVar[Mapping[str, float]] = EpsilonInsensitive.units | Huber.units
     _several_labels = True
-    score = MatrixEstimator.score  # that of the mixin takes no covariates
+    score = MatrixEstimator.score  # the score of the mixin takes no covariates
 
     def _loss(self) -> LossFamily:
         parameters = {name: getattr(self, name) for name in ("epsilon", "delta", "quantile")}
@@ -75,12 +75,12 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
 def label_outlier_score(
     residual: Array, loss: PiecewiseLoss, result: SolverResult, distinct: Samples
 ) -> Array:
-    """How much each label looks wrong, (n,), in robust standard deviations of the residuals.
+    """How wrong each label looks, (n,), in robust standard deviations of the residuals.
 
-    A sample whose residual is beyond the loss' tube has its multiplier at the bound, and its score
-    is the size of its residual. A residual on the edge of the tube tells nothing by its size, as
-    many are there; the multiplier, relative to its bound, does. Inside of the tube the score is
-    zero. Residuals and multipliers are of distinct samples; samples of weight zero get NaN.
+    A sample whose residual is outside the tube of the loss has its multiplier at the bound, and its
+    score is the size of its residual. Many residuals lie on the edge of the tube, so that their
+    size says nothing; the multiplier relative to its bound does. Inside the tube the score is zero.
+    Residuals and multipliers are those of the distinct samples; samples of weight zero get NaN.
     """
     bound = np.where(result.beta > 0.0, loss.upper, -loss.lower)
     share = np.divide(

@@ -1,4 +1,4 @@
-"""Several labels per sample: one fit each, whose coefficients are stacked, or one problem."""
+"""Several labels per sample: one fit each, with stacked coefficients, or one joint problem."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def fit_each(model: MatrixEstimator, given: FitInput) -> None:
-    """Fit a model to each column of the labels (n, k), and take all of the results.
+    """Fit a model to each column of the labels (n, k), and store the results in the model.
 
-    The attributes get a first axis of labels; `estimators_` are the fits. A label that is NaN is
-    missing: its sample has weight zero in the fit of that label.
+    The first axis of the attributes is that of labels; `estimators_` is the list of fits. A label
+    that is NaN is missing: its sample has weight zero in the fit of that label.
     """
     tasks = given_labels(given)
     jobs = model.n_jobs
@@ -41,7 +41,7 @@ def fit_each(model: MatrixEstimator, given: FitInput) -> None:
     alone = {} if jobs is None else {"n_jobs": 1}
     calls = (delayed(_fit)(clone(model).set_params(**alone), one) for one in tasks)
     fits = in_parallel(calls, jobs)
-    # Models that print their steps have no line.
+    # Models that print their steps have no progress line.
     found = list(fits if model.verbose else track(fits, "labels", len(tasks)))
     for j, (_, messages) in enumerate(found):
         for text, category in messages:
@@ -81,14 +81,14 @@ def label_columns(y: ArrayLike) -> Array:
 
 
 def _fit(model: MatrixEstimator, given: FitInput) -> Any:
-    """A fitted model, and what it warned of."""
+    """A fitted model and its warnings."""
     with kept_back() as advice:
         given.fit(model)
     return model, advice
 
 
 def stack(model: MatrixEstimator, fits: list[MatrixEstimator]) -> None:
-    """Fitted attributes with a first axis of labels; lists where they do not stack."""
+    """Set the attributes of several fits with a first axis of labels, or as lists of k values."""
     given = model.get_params(deep=False)
     for name in vars(fits[0]):
         if name in given or name.startswith("_"):
@@ -126,7 +126,7 @@ def problems_last(f: Array) -> Array:
 
 
 def each_label(samples: Samples) -> list[tuple[Index, Array]]:
-    """For each of several labels the samples that have it, and its values."""
+    """For each of several labels, the indices of the samples that have it, and its values."""
     assert samples.table is not None
     own = samples.table[samples.y.astype(int)]
     every = ((np.flatnonzero(~np.isnan(one)), one) for one in own.T)
@@ -136,7 +136,7 @@ def each_label(samples: Samples) -> list[tuple[Index, Array]]:
 def read_together(model: MatrixEstimator, given: FitInput) -> Samples:
     """Samples with several labels (n, k) for one problem, NaN where one is missing.
 
-    Labels that have units are in those of their spread, `label_scale_` of the model.
+    Labels that have units are divided by their spread, `label_scale_` of the model.
     """
     refuse_streamed(f"{type(model).__name__}(joint={model.joint!r})", given.X)
     Y = label_columns(given.y)

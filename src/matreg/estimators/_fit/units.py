@@ -1,23 +1,23 @@
 """Parameters as numbers: words in the units of the data; bases, adaptive steps, sparsity.
 
-RMR has an exact scaling law. With X times a and y times c, the same model in the new units has tau
-times c / a, C times c / a^2 and epsilon times c; its W is c / a and its b c times as large. So
-parameters that are multiples of
+RMR has an exact scaling law. If X is multiplied by a and y by c, the same model in the new units
+has tau multiplied by c / a, C by c / a^2 and epsilon by c; its W is multiplied by c / a and its b
+by c. So parameters that are multiples of
 
     spread(y)                      for epsilon and delta,
     spread(y) / size(X)^2          for C,
     tau_max(X, y, C, epsilon)      for tau,
 
-give predictions that do not depend on units. The spread is a median absolute deviation and the
+make predictions that do not depend on units. The spread is a median absolute deviation and the
 size a median norm, both robust to wrong labels and corrupted samples. The multiples were chosen on
 ``python -m benchmarks first_five_minutes`` and other problems: a larger C fits wrong labels if a
 sample has more entries than there are samples, and a larger tau loses signal if W does not have low
 rank. Half or twice these values change little. The same holds for the support matrix machine, whose
 labels have no units.
 
-If a large share of tau_max is expected under random labels (few samples, many entries, noisy
-labels), tau is larger: a quarter of this share of its square, because shrinkage should be
-proportional to noise. The developers' page on defaults compares rules.
+If a large share of tau_max^2 is expected under random labels (few samples, many entries, noisy
+labels), tau is larger: tau_max times a quarter of this share, because the shrinkage should grow
+with the noise. The developers' page on defaults compares rules.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ from .._input.parameters import defaults_of
 if TYPE_CHECKING:
     from .base import MatrixEstimator
 
-# "scale" in the units above; that of epsilon and delta is in their loss families.
+# "scale" in the units above; loss families define it for epsilon and delta.
 C, TAU = 3.0, 0.005
-# Tau relative to the share of chance, where that gives more than TAU.
+# Tau relative to tau_max times the share expected by chance, where that gives more than TAU.
 CHANCE = 0.25
-# Rows on which the size is measured where there are many: medians of all entries take long.
+# Number of samples on which the size of many is measured: medians of all entries take long.
 SIZE_ROWS = 1024
 # Residuals up to this size, relative to the labels, are zero.
 ROUNDING = 1e-9
-# The same as TAU, for R-GLM.
+# As TAU, for R-GLM.
 RGLM_TAU = 0.02
 
-# Parameters whose attribute of that name is not the number used.
+# Parameters `name` whose attribute `name_` is not the number used.
 NO_NUMBER = ("matrix_shape", "outliers", "solver")
 
 Fitted = TypeVar("Fitted", bound="MatrixEstimator")
@@ -71,8 +71,8 @@ _WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
 class Units:
     """What "scale" stands for in C and in the parameters of a loss, computed on demand.
 
-    Many samples have the units of a part of them. With an intercept, constants that are added to
-    samples or labels change nothing. Classes have no units.
+    The units of many samples are measured on a subsample. With an intercept, constants that are
+    added to samples or labels change nothing. Classes have no units.
     """
 
     def __init__(self, samples: SampleSet, fit_intercept: bool, classes: bool = False) -> None:
@@ -85,7 +85,7 @@ class Units:
         if own and own.n < MANY_SAMPLES:
             return own.distinct()
         few = self.given.few(UNIT_ROWS)
-        if own is None:  # those in memory were looked at
+        if own is None:  # samples in memory were checked before
             warn_of_units(few.X)
         return few
 
@@ -98,14 +98,15 @@ class Units:
 
     @cached_property
     def labels(self) -> Array:
-        """The labels; with covariates, what a median regression on these leaves of them."""
+        """The labels; with covariates, the residuals of a median regression of them on these."""
         part = self.samples
         if part.Z is None:
             return part.y
         basis = part.unpenalised(self.fit_intercept)
         gamma = basis.best(epsilon_insensitive(part.weights, 0.0), part.y, np.zeros(basis.size))
         left = part.y - basis.times(gamma)
-        # As many as there are columns are zero up to rounding, whose sign would be chance.
+        # A median regression fits as many labels exactly as there are columns: signs of rounding
+        # errors would be noise.
         return np.where(np.abs(left) > ROUNDING * np.abs(part.y).max(initial=0.0), left, 0.0)
 
     @cached_property
@@ -119,7 +120,7 @@ class Units:
         return scaled("C", given, lambda: positive(C * self.spread / self.size / self.size))
 
     def number(self, name: str, given: float | str, multiple: float) -> float:
-        """A parameter in the units of the labels as a number; "scale" is so many spreads."""
+        """A parameter in the units of the labels as a number; "scale" is `multiple` spreads."""
         return scaled(name, given, lambda: multiple * self.spread)
 
     @cached_property
@@ -135,12 +136,12 @@ def positive(number: float) -> float:
 
 
 def scaled(name: str, given: float | str, unit: Callable[[], float]) -> float:
-    """A parameter as a number: a word is a multiple of the unit, which is only then computed."""
+    """A parameter as a number: a word is a multiple of the unit, which is computed on demand."""
     return factor_of(name, given) * unit() if isinstance(given, str) else float(given)
 
 
 def factor_of(name: str, given: str) -> float:
-    """1 of "scale", k of "k*scale"."""
+    """Factor of a word: 1 for "scale", k for "k*scale"."""
     match = _WORD.fullmatch(given.strip())
     try:
         factor = float(match["factor"] or 1.0) if match else -1.0
@@ -157,7 +158,7 @@ def factor_of(name: str, given: str) -> float:
 def loss_in_numbers(model: MatrixEstimator, units: Units) -> LossFamily:
     """The loss of a model with numbers in place of words; the numbers become attributes.
 
-    Those of a loss by its name are `epsilon_` and `delta_`; a loss object becomes `loss_`.
+    The attributes are `epsilon_` and `delta_`, and `loss_` if the loss was given as an object.
     """
     loss = in_units(model._loss(), units.number)
     for name, multiple in model._loss_units.items():
@@ -169,11 +170,11 @@ def loss_in_numbers(model: MatrixEstimator, units: Units) -> LossFamily:
 
 
 def in_numbers(model: MatrixEstimator, units: Units, penalty: Penalty) -> Model:
-    """What a model minimises, with words as numbers, which become its attributes."""
+    """The declared model of an estimator, with numbers for words; these become attributes."""
     loss, C = loss_in_numbers(model, units), 1.0
     if hasattr(model, "C"):
         model.C_ = C = units.C(model.C)
-        if part := units.given.in_memory:  # blocks are looked at when they are read
+        if part := units.given.in_memory:  # blocks are checked when they are read
             check_factors(C * part.weights, part.design.norms, part.y)
     return Model(loss, penalty, C, model.fit_intercept, covariate_ridge=model.covariate_ridge)
 
@@ -181,14 +182,14 @@ def in_numbers(model: MatrixEstimator, units: Units, penalty: Penalty) -> Model:
 def with_tau(
     model: MatrixEstimator, declared: Model, tau: float | str, unit: Callable[[], float]
 ) -> Model:
-    """What a model minimises with tau and that of earlier steps, which become its attributes."""
+    """The declared model with tau and the taus of earlier steps, which become attributes."""
     model.tau_ = scaled("tau", tau, unit)
     model.adaptive_ = earlier_taus(model.adaptive, model.tau_)
     return replace(declared, adaptive=model.adaptive_).at(tau=model.tau_)
 
 
 def with_numbers(model: Fitted) -> Fitted:
-    """A fitted model with the numbers that it has used as parameters, and defaults of idle ones."""
+    """Set the parameters of a fitted model to the numbers it used, and idle ones to defaults."""
     defaults, idle = defaults_of(model), model._idle
     numbers = {
         name: defaults[name] if name in idle else getattr(model, f"{name}_")
@@ -205,7 +206,7 @@ def each(given: Any) -> list[Any]:
 
 
 def bases_of(model: MatrixEstimator) -> Bases:
-    """Bases of the rows and columns of the coefficients that a model was given, if any."""
+    """The given bases of the rows and columns of the coefficients; identities by default."""
     left = basis("row_basis", getattr(model, "row_basis", None))
     right = basis("column_basis", getattr(model, "column_basis", None))
     return Bases(left, None if right is None else right.T)
@@ -225,7 +226,7 @@ def basis(name: str, given: ArrayLike | None) -> Array | None:
 
 
 def check_bases(model: MatrixEstimator, p: int, q: int) -> None:
-    """Refuse bases that do not fit samples of shape (p, q), naming the parameter."""
+    """Refuse bases that do not fit samples of shape (p, q)."""
     for name, length, axis in (("row_basis", p, "rows"), ("column_basis", q, "columns")):
         matrix = basis(name, getattr(model, name, None))
         if matrix is not None and len(matrix) != length:
@@ -249,7 +250,7 @@ def earlier_taus(given: int | ArrayLike, tau: float) -> tuple[float, ...]:
 
 
 def penalty_of(model: MatrixEstimator, nuclear: SpectralElasticNet) -> Penalty:
-    """The penalty of a model: its own, or the nuclear norm with what `l1` adds."""
+    """The penalty of a model: `penalty` if it is given, else the nuclear norm, plus `l1` if any."""
     l1, own = getattr(model, "l1", 0.0), getattr(model, "penalty", None)
     if not np.any(l1):
         return nuclear if own is None else own
@@ -266,7 +267,7 @@ def penalty_of(model: MatrixEstimator, nuclear: SpectralElasticNet) -> Penalty:
 
 
 def l1_list(given: Any) -> list[Any]:
-    """Values of l1 to try: a number, a matrix, or several of one of these."""
+    """List of values of l1 to try, from a number, a matrix, or several of either."""
     several = np.asarray(given, dtype=np.float64)
     if several.ndim in (0, 2):
         return [given]

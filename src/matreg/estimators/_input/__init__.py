@@ -1,4 +1,4 @@
-"""What estimators are given.
+"""Arguments of estimators.
 
 fit_input     the arguments of `fit`
 parameters    which values the parameters may have

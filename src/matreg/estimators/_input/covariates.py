@@ -18,10 +18,10 @@ from ...unpenalised.basis import Directions, directions
 if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator
 
-# What a model knows of the samples it was given.
-INPUT = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_", "classes_")
-INPUT += ("label_scale_", "covariate_names_", "covariate_encoding_")
-# Columns with more than this in a collinear combination, beside the largest, are named.
+# Fitted attributes that describe the data of `fit`.
+INPUT: tuple[str, ...] = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
+INPUT += ("classes_", "label_scale_", "covariate_names_", "covariate_encoding_")
+# Warnings name the columns whose part in a collinear combination exceeds this share of the largest.
 NAMED = 1e-6
 
 
@@ -44,13 +44,13 @@ def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
         check_size(f"the covariate {name!s}", largest(column))
     found = directions(Z, model.fit_intercept)
     warn_of_constant(found, encoder, model.fit_intercept)
-    if not penalised:  # a ridge has one solution
+    if not penalised:  # with a ridge the solution is unique
         warn_of_collinear(found, model.covariate_names_, model.fit_intercept)
     return Z
 
 
 def new_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array | None:
-    """Covariates of new samples as numbers (n, m), which are there exactly if those of fit were."""
+    """Covariates of n new samples as numbers (n, m); required if and only if `fit` had them."""
     encoding, name = getattr(model, "covariate_encoding_", None), type(model).__name__
     if given is None and encoding is None:
         return None
@@ -74,7 +74,7 @@ def in_memory(given: Any) -> Any:
 
 
 def checked(Z: Array, n: int) -> Array:
-    """Covariates of n samples; another number of rows is refused."""
+    """Covariates of n samples; raises a ValueError for another number of rows."""
     if len(Z) != n:
         raise ValueError(
             f"covariates must have one row for each of the {n} samples of X; got {len(Z)}."
@@ -83,7 +83,7 @@ def checked(Z: Array, n: int) -> Array:
 
 
 def warn_of_constant(found: Directions, encoder: CovariateEncoder, fit_intercept: bool) -> None:
-    """Name columns that are constant."""
+    """Warn of constant columns, by name."""
     names = encoder.get_feature_names_out()
     single = [
         name
@@ -102,12 +102,12 @@ def warn_of_constant(found: Directions, encoder: CovariateEncoder, fit_intercept
 
 
 def warn_of_collinear(found: Directions, names: Values, fit_intercept: bool) -> None:
-    """Name columns that are combinations of each other."""
+    """Warn of collinear columns, by name."""
     there = found.scale > 0.0
     rank, kept = found.rank, int(there.sum())
     if rank < kept:
         part = np.linalg.norm(found.Vt[rank:], axis=0)
-        part *= np.linalg.norm(found.Z * found.scale, axis=0)  # what columns add to what is zero
+        part *= np.linalg.norm(found.Z * found.scale, axis=0)  # size of each term of the sum
         among = names[there & (part > NAMED * part.max())]
         warn(
             f"covariates: {listed(among)} collinear{' with the intercept' if fit_intercept else ''}"
@@ -118,6 +118,6 @@ def warn_of_collinear(found: Directions, names: Values, fit_intercept: bool) -> 
 
 
 def listed(names: Sequence[str] | Values) -> str:
-    """Names in a sentence, with the verb."""
+    """Names as the subject of a sentence, with "is" or "are"."""
     shown = ", ".join(repr(str(one)) for one in names[:6]) + (", ..." if len(names) > 6 else "")
     return f"{shown} {'is' if len(names) == 1 else 'are'}"

@@ -16,10 +16,10 @@ Estimator = TypeVar("Estimator")
 
 
 class Instance(HasMethods):
-    """An object with some methods, and not its class."""
+    """Constraint: an object that has some methods and is not a class."""
 
     def is_satisfied_by(self, val: object) -> bool:
-        """Whether a value is one."""
+        """Whether a value satisfies the constraint."""
         return not isinstance(val, type) and bool(super().is_satisfied_by(val))
 
 

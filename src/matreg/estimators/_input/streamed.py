@@ -23,14 +23,14 @@ from .fit_input import FitInput
 if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator
 
-# Samples that are cleaned at a time.
+# Number of samples that are cleaned at once.
 PIECE = 2048
 
 
 def as_blocks(
     X: Any, y: Any, weights: Any, shape: tuple[int, int], columns: Columns | None = None
 ) -> Blocks:
-    """Samples, labels, weights and columns without a penalty as blocks."""
+    """Blocks of samples, with labels, weights and unpenalised columns."""
     kind = DaskBlocks if is_dask(X) else ArrayBlocks
     blocks: Blocks = kind(X, y, weights, shape, None if columns is None else columns.Z)
     blocks.columns = columns
@@ -40,8 +40,8 @@ def as_blocks(
 def labels_and_weights(model: MatrixEstimator, given: FitInput, n: int) -> tuple[Any, Any]:
     """Labels and weights of n samples.
 
-    Those of a Dask array are checked block by block if they are read with the samples. Classes are
-    computed: which there are must be known.
+    If X is a Dask array that is read block by block, labels and weights that are Dask arrays stay
+    lazy and are checked block by block. A classifier computes its labels: it must know the classes.
     """
     lazy = is_dask(given.X) and is_streamed(given.X) and not is_classifier(model)
     y: Any = given.y
@@ -63,7 +63,7 @@ def labels_and_weights(model: MatrixEstimator, given: FitInput, n: int) -> tuple
 
 
 def check_lazy(name: str, numbers: Any, n: int) -> None:
-    """Refuse a Dask array of another shape than (n,)."""
+    """Refuse a Dask array whose shape is not (n,)."""
     if numbers.shape != (n,):
         raise ValueError(
             f"{name} must have shape ({n},), one number per sample of X; got {numbers.shape}."
@@ -71,24 +71,24 @@ def check_lazy(name: str, numbers: Any, n: int) -> None:
 
 
 def linear(X: Values, W: Array, b: Array) -> Array:
-    """``<W_j, X_i> + b_j`` of samples (k, p*q) of any dtype, of shape (m, k)."""
-    # Samples that are not finite, or too large, are reported.
+    """``<W_j, X_i> + b_j``, of shape (m, k), for samples (k, p*q) of any dtype."""
+    # The caller reports samples that are not finite or too large.
     with np.errstate(invalid="ignore", over="ignore"):
         return ArrayDesign(X[:, :, None]).forward_each(*W) + b[:, None]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """``<W, X_i> + b`` of the samples of a block, for m problems, plus the part of covariates."""
+    """``<W, X_i> + b`` for the samples of a block and m problems, plus the term of covariates."""
 
     W: Array  # (m, p*q)
     b: Array  # (m,)
-    combine: Callable[[Array], Array]  # decisions from those of the problems, (m, k)
-    clean: Callable[[Array], Array] | None = None  # of samples before
+    combine: Callable[[Array], Array]  # makes decisions of those of the problems, (m, k)
+    clean: Callable[[Array], Array] | None = None  # applied to the samples first
     gamma: Array | None = None  # (m, covariates)
 
     def __call__(self, block: Block) -> Array:
-        """Decisions on a block, of shape (k,), or (k, columns) as they are combined."""
+        """Decisions on the k samples of a block, of shape (k,) or (k, columns)."""
         f = np.concatenate([linear(X, self.W, self.b) for X in self.parts(block.X)], axis=1)
         if self.gamma is not None and block.Z is not None:
             f += self.gamma @ block.Z.T
@@ -98,7 +98,7 @@ class Prediction:
         return self.combine(f)
 
     def parts(self, X: Values) -> Iterator[Values]:
-        """The samples as they are, or some at a time if they are cleaned."""
+        """All samples at once; if they must be cleaned, cleaned pieces of them."""
         if self.clean is None:
             yield X
             return
@@ -107,7 +107,7 @@ class Prediction:
 
 
 def check_new(model: MatrixEstimator, X: Any) -> None:
-    """Refuse new samples, to be read block by block, that do not fit those of the training."""
+    """Refuse stored or Dask samples whose shape is not that of the training samples."""
     check_matrix_shape(stored_shape(X), model.matrix_shape_)
     given, expected = int(np.prod(X.shape[1:])), int(np.prod(model.matrix_shape_))
     if given != expected:
@@ -118,15 +118,15 @@ def check_new(model: MatrixEstimator, X: Any) -> None:
 
 
 class LazyDual:
-    """Dual variables of all samples, which take a pass to compute."""
+    """Dual variables of all samples, computed on demand by a pass over the samples."""
 
     def __init__(self, problems: list[tuple[Blocks, Callable[[Block], Array] | None]]) -> None:
-        # The samples of each problem, and what computes the dual variables of a block.
+        # For each problem its samples, and the function that computes the dual of a block.
         self.problems = problems
 
     def compute(self) -> Any:
         """The dual variables, (n,) or (m, n) of m problems; for a Dask array again a Dask array."""
-        # Where no band was solved, zeros prove the bound 0.
+        # A problem without a solution has zeros, which prove the bound 0.
         found = [
             np.zeros(blocks.n) if rows is None else blocks.map_rows(rows)
             for blocks, rows in self.problems
@@ -135,7 +135,7 @@ class LazyDual:
 
 
 def clean_streamed(model: MatrixEstimator, X: Any) -> Any:
-    """A Dask array of cleaned samples, of which nothing is computed yet."""
+    """Cleaned samples as a lazy Dask array."""
     check_is_fitted(model, "coef_")
     if not is_dask(X):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Adaptive steps in a search: paths in the bases of what was best, and whether to take them.
+"""Adaptive steps in a search: one more path for each step, and whether to take the step.
 
 The first search gives the plain model with the best score. The solutions with its tau,
 on all the data and in each fold, give the bases of one more path. The best tau of that path gives
@@ -21,7 +21,7 @@ from .candidates import Candidate
 
 
 def step_counts(given: Any) -> list[int]:
-    """Numbers of further steps that a search tries: all up to a number, or those of a list."""
+    """Numbers of further steps that a search tries: 0 to k for a number k, or those of a list."""
     if isinstance(given, Integral):
         return list(range(int(given) + 1))
     counts = to_numbers("adaptive", given)
@@ -42,14 +42,15 @@ def further_steps(
     next_candidate: Callable[[Parameters], Candidate],
     cross_validate: Callable[[list[Candidate]], tuple[Array, Array]],
 ) -> tuple[list[Candidate], Array, Array]:
-    """Candidates, scores and ranks (folds, points) of a search, then those of further steps.
+    """Candidates, scores and ranks (folds, points) of a search, with those of further steps added.
 
-    `next_candidate` makes the path of a step from all parameters, with the taus before it; with
-    `one_standard_error` the tau of a step is the largest within one standard error of the best.
+    `next_candidate` makes the path of a step from the chosen parameters, which include the taus of
+    the steps before it. The tau of the plain model is the best one; with `one_standard_error`, that
+    of each further step is the largest within one standard error of the best.
     """
     last, found = list(candidates), scores
     for _ in equal_parts(range(most)):
-        # A plain model gives the best bases where it keeps the whole signal, and noise with it.
+        # A plain model gives the best bases if it keeps the whole signal, even with some noise.
         owner = owners(last)
         seen = PointScores(found.mean(axis=0), standard_errors(found), np.zeros(len(owner)), owner)
         best = seen.best(one_standard_error and last[0].n_steps > 0)
@@ -67,10 +68,10 @@ def further_steps(
 
 @dataclass(frozen=True)
 class PointScores:
-    """What the folds say about each point: mean scores and their standard errors, mean ranks.
+    """Mean score of each point over the folds, its standard error, and the mean rank, (points,).
 
-    Scores are NaN where they are not known. The first point of a candidate, the owner, has the most
-    regularisation.
+    `owner` is the index of the candidate of each point; the first point of a candidate is the most
+    regularised one. Scores are NaN where they are not known.
     """
 
     mean: Array
@@ -79,7 +80,10 @@ class PointScores:
     owner: Index
 
     def best(self, one_standard_error: bool, among: Mask | None = None) -> int:
-        """The point of the best score, or the first of its candidate within a standard error."""
+        """Index of the point with the best score, among those of a mask if given.
+
+        With `one_standard_error`, the first point of the same candidate within one standard error.
+        """
         known = ~np.isnan(self.mean) if among is None else among & ~np.isnan(self.mean)
         best = int(np.argmax(np.where(known, self.mean, -np.inf)))
         if not one_standard_error:
@@ -90,22 +94,23 @@ class PointScores:
 
 
 def owners(candidates: list[Candidate]) -> Index:
-    """Place of the candidate of each point."""
+    """Index of the candidate of each point, (points,)."""
     return np.repeat(np.arange(len(candidates)), [len(one.values) for one in candidates])
 
 
 def standard_errors(scores: Array) -> Array:
-    """Standard errors of the means over folds, of scores (folds, points)."""
+    """Standard errors (points,) of the means over folds of scores (folds, points)."""
     return np.asarray(scores.std(axis=0) / np.sqrt(max(len(scores) - 1, 1)))
 
 
 def eligible(
     candidates: list[Candidate], found: PointScores, counts: list[int], one_standard_error: bool
 ) -> Mask:
-    """Points of the number of further steps that is to be taken.
+    """Mask of the points with the number of further steps that is to be taken.
 
-    That is the smallest of the counts, unless more steps gain more than a standard error. With
-    `one_standard_error` a smaller rank is worth a standard error, too.
+    It is the smallest of the counts, unless more steps raise the score by more than a standard
+    error. With `one_standard_error`, more steps are taken if they lower the rank and their score is
+    at most one standard error lower.
     """
     steps = np.array([one.n_steps for one in candidates])[found.owner]
     known = ~np.isnan(found.mean)

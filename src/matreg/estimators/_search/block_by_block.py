@@ -6,7 +6,7 @@ subsample is enough. The best tau is proportional to the noise in ``sum_i beta_i
 subsample of n of N samples, reweighted by N / n, this noise is sqrt(N / n) times larger. The
 subsample is therefore fitted with so much more tau, and the tau of all samples is reported.
 
-R-GLM needs the moments of the folds alone, which one pass gives, and so uses all samples.
+R-GLM needs only the moments of the folds. One pass over all samples computes them.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .adaptive_search import further_steps, step_counts
 from .candidates import Candidate, SearchOutcome
 from .folds import fold_of_each
 
-# Bytes that a sample takes in the folds' solvers, as a multiple of itself in float64.
+# Memory that a sample takes in the solvers of the folds, relative to the sample in float64.
 OVERHEAD = 4
 
 
 def tried_on_part(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
-    """Scores of the candidates of RMRCV or SMMCV on a part, with the taus of all samples."""
+    """Scores of the candidates of RMRCV or SMMCV on a subsample, with taus for all samples."""
     rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
     block, index = blocks.sample(rows)
     search.cv_samples_ = index
@@ -61,27 +61,25 @@ def tried_on_part(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
 
 
 class RGLMFolds:
-    """Folds of R-GLM of which only the moments are known: of all samples, and (folds, m, m) of
-    each.
-    """
+    """Folds of R-GLM as moments: `whole` of all samples, and `folds`, (folds, m, m), of each."""
 
     def __init__(self, search: Any, whole: Moments, folds: Array) -> None:
         self.search, self.whole, self.folds = search, whole, folds
 
     def candidates(self) -> list[Candidate]:
-        """Paths to try."""
+        """The paths to try, one per share of the ridge."""
         shares = self.search._values("ridge", None)
         return [self.candidate({"ridge": share, "l1": 0.0}) for share in shares]
 
     def candidate(self, parameters: Parameters) -> Candidate:
-        """The path of some parameters."""
+        """The path with the given parameters."""
         names = ("ridge", "l1", "adaptive")
         own = {name: parameters[name] for name in names if name in parameters}
         model, parts = self.search._single(tau=0.0, **own), [Part(self.whole)]
         return Candidate(own, self.search._tau_grid(model, self.whole, parts))
 
     def scores(self, fold: Array, candidate: Candidate) -> tuple[Array, Array]:
-        """R^2 on a fold of the models of the others, and their ranks."""
+        """R^2 on a fold of the models fitted to the other folds, and their ranks, (k,) each."""
         train: Any = self.whole.without(fold)
         model = self.search._single(tau=0.0, **candidate.parameters)
         declared = model._declare(train, [Part(train)])
@@ -91,7 +89,7 @@ class RGLMFolds:
         return np.array(scores), np.array([float(one.W.rank) for one in results])
 
     def cross_validate(self, candidates: list[Candidate]) -> tuple[Array, Array]:
-        """Scores and ranks, of shape (folds, points)."""
+        """Scores and ranks, each of shape (folds, points)."""
         found = [[self.scores(fold, candidate) for candidate in candidates] for fold in self.folds]
         scores, ranks = (
             np.array([np.concatenate([one[part] for one in row]) for row in found])

@@ -1,4 +1,4 @@
-"""What a search tries: paths, and the values of their parameters."""
+"""Candidates of a search: paths, and the values of their parameters."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .._fit.units import each
 
 @dataclass(frozen=True)
 class Candidate:
-    """A path to try: all parameters but one, and the values of that one in order."""
+    """A path to try: fixed values of all parameters except one, and the values of that one."""
 
-    parameters: Parameters  # the same all along
+    parameters: Parameters  # constant along the path
     values: Array  # (k,), from the most regularisation to the least
     along: str = field(default="tau", kw_only=True)
-    # Numbers in place of words, the same for all candidates.
+    # Parameters that are the same for all candidates, as numbers.
     fixed: Parameters = field(default_factory=dict, kw_only=True)
-    # Places of the parameters among those that are tried, in increasing order.
+    # Position of each parameter among its values that are tried, in increasing order.
     place: tuple[int, ...] = field(default=(), kw_only=True)
 
     @property
@@ -39,7 +39,7 @@ class Candidate:
         return len(self.parameters.get("adaptive", ()))
 
     def column(self, name: str) -> Values:
-        """Values of a parameter, one per point: the number of steps, the largest entry of l1."""
+        """Values of a parameter, one per point: number of adaptive steps, largest entry of l1."""
         if name == self.along:
             return self.values
         if name == "adaptive":
@@ -48,7 +48,7 @@ class Candidate:
         return np.array([np.max(value) if np.ndim(value) else value] * len(self.values))
 
     def scaled(self, factor: float) -> Candidate:
-        """The path with all of its taus times a factor."""
+        """The path with all its taus multiplied by a factor."""
         own = dict(self.parameters)
         if "adaptive" in own:
             own["adaptive"] = tuple(factor * tau for tau in own["adaptive"])
@@ -62,7 +62,7 @@ class Candidate:
 
 
 class SearchOutcome(NamedTuple):
-    """Results of a search: scores and ranks of W, of shape (folds, points)."""
+    """Results of a search: scores and ranks of W, each of shape (folds, points)."""
 
     candidates: list[Candidate]
     scores: Array
@@ -73,7 +73,7 @@ class SearchOutcome(NamedTuple):
 def number_list(
     name: str, given: Any, positive: bool, scaled: Callable[[Any], float] = float
 ) -> list[float]:
-    """A number or a list of numbers as a list; with `scaled`, words such as "scale" too."""
+    """A number or a list of numbers as a list; `scaled` converts words such as "scale"."""
     if any(isinstance(one, str) for one in each(given)):
         given = [scaled(one) for one in each(given)]
     values = to_numbers(name, given)
@@ -85,14 +85,14 @@ def number_list(
 
 
 def in_grid(lists: dict[str, list[Any]]) -> Iterator[tuple[Parameters, tuple[int, ...]]]:
-    """All combinations of values, each with its places among them in increasing order."""
+    """All combinations of values, each with the positions of its values in increasing order."""
     places = product(*map(ordered, lists.values()))
     for values, place in zip(product(*lists.values()), places, strict=True):
         yield dict(zip(lists, values, strict=True)), place
 
 
 def ordered(values: list[Any]) -> list[int]:
-    """Places of values in increasing order; of matrices and words as they are given."""
+    """Position of each value in increasing order; matrices and words keep the given order."""
     if not all(isinstance(value, Real) for value in values):
         return list(range(len(values)))
     return [int(place) for place in np.argsort(np.argsort(values))]

@@ -1,4 +1,4 @@
-"""Coarse to fine: which points of a grid a search tries, and from where each of them starts.
+"""Coarse-to-fine search: which points of a grid are tried, and where each fit starts.
 
 The first round is a coarse path of tau with the lower middle C, gamma, limit and lam for each value
 of all other parameters. Then the neighbours in tau of the best point for each of these values
@@ -20,29 +20,29 @@ from ..._typing import Array, Index
 from .adaptive_search import PointScores, owners
 from .candidates import Candidate
 
-Point = tuple[int, int]  # a candidate and a place among its values
+Point = tuple[int, int]  # index of a candidate, and of one of its values
 
-# Parameters along which neighbours of the best point are enough.
+# Parameters that start at their lower middle value and change only to neighbours of the best point.
 MIDDLE = ("C", "gamma", "limit", "lam")
-# By how much the distance between neighbours in tau shrinks at a time.
+# Factor by which the distance between neighbours in tau shrinks.
 FINER = 3
 
 
 class Segment(NamedTuple):
     """Points of one candidate that are solved one after another."""
 
-    candidate: int
-    places: tuple[int, ...]  # of its values, in order
-    start: Point | None = None  # of the first one
+    candidate: int  # index
+    places: tuple[int, ...]  # positions of its values, in order
+    start: Point | None = None  # the point from which the first one starts
 
 
 @dataclass
 class CoarseToFine:
-    """A search of a grid, whose points are those of the paths of the candidates."""
+    """Search of a grid whose points are those of the paths of the candidates."""
 
     candidates: list[Candidate]
-    everything: bool  # in the first round
-    one_standard_error: bool  # whether neighbours of the largest tau within it count, too
+    everything: bool  # whether the first round tries all points
+    one_standard_error: bool  # whether neighbours of the one-standard-error choice are tried, too
 
     def __post_init__(self) -> None:
         self.owner = owners(self.candidates)
@@ -56,8 +56,8 @@ class CoarseToFine:
     def first(self) -> list[Segment]:
         """The coarse paths of the middle values, along the whole grid of tau.
 
-        Where labels are wrong and W has low rank, scores have a second optimum at large tau, which
-        steps from small tau do not reach.
+        If labels are wrong and W has low rank, scores have a second optimum at large tau, which
+        steps from small tau would not reach.
         """
         return self.marked(
             [
@@ -68,15 +68,15 @@ class CoarseToFine:
         )
 
     def in_middle(self, one: Candidate) -> bool:
-        """Whether a candidate has the lower middle of all values that :data:`MIDDLE` names."""
+        """Whether a candidate has the lower middle value of each parameter in :data:`MIDDLE`."""
         last = np.max([other.place for other in self.candidates], axis=0)
         named = zip(one.parameters, one.place, last // 2, strict=True)
         return all(place == middle for name, place, middle in named if name in MIDDLE)
 
     def best_of_kinds(self, mean: Array) -> set[int]:
-        """The best point for each value of all parameters but tau and those in the middle.
+        """Best points, one for each combination of the parameters except tau and MIDDLE.
 
-        Penalties of another kind, such as a ridge in place of low rank, have separate optima.
+        Other kinds of penalties, such as a ridge in place of low rank, have separate optima.
         """
         best: dict[tuple[int, ...], int] = {}
         for point in np.flatnonzero(~np.isnan(mean)).tolist():
@@ -88,13 +88,13 @@ class CoarseToFine:
         return set(best.values())
 
     def coarse(self, n: int) -> tuple[int, ...]:
-        """Places of the first round among n of them."""
+        """Positions of the first round among n values."""
         if self.everything:
             return tuple(range(n))
         return tuple(sorted(range(n - 1, -1, -self.step)))
 
     def further(self, mean: Array, error: Array) -> list[Segment]:
-        """Untried neighbours of the best points by mean scores (points,), if any."""
+        """Untried neighbours of the best points, by mean scores and standard errors (points,)."""
         if self.everything or np.isnan(mean).all():
             return []
         found = PointScores(mean, error, np.zeros(len(mean)), self.owner)
@@ -120,11 +120,11 @@ class CoarseToFine:
         return self.marked([Segment(c, (k,), start) for (c, k), start in new.items()])
 
     def along_tau(self, c: int, k: int) -> list[Point]:
-        """The next points of a path."""
+        """The next points of the path in both directions, at the current distance."""
         return [(c, k - self.step), (c, k + self.step)]
 
     def across(self, c: int, k: int) -> list[Point]:
-        """Points with the next value of one other parameter, at the same share of tau_max."""
+        """Points with the next value of one other parameter, at the same position on the path."""
         here = np.array(self.candidates[c].place)
         away = [int(np.abs(np.array(one.place) - here).sum()) for one in self.candidates]
         return [(other, k) for other in np.flatnonzero(np.array(away) == 1).tolist()]
@@ -136,5 +136,5 @@ class CoarseToFine:
         return segments
 
     def points(self, one: Segment) -> Index:
-        """Columns of the points of a segment among those of all candidates."""
+        """Indices of the points of a segment among those of all candidates."""
         return self.edges[one.candidate] + np.array(one.places)

@@ -1,4 +1,4 @@
-"""Scores of known decisions, such as those of a whole path."""
+"""Scores of given decisions, such as those of a whole path."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .._fit.several import each_label
 
 @dataclass(frozen=True)
 class FoldScore:
-    """Scores of known decisions, weighted where there are weights and the scorer takes them."""
+    """Scores of given decisions, weighted if there are weights and the scorer takes them."""
 
     model: MatrixEstimator
     scorer: Any
     weighted: bool
 
     def __call__(self, decisions: Array, samples: Samples) -> Array:
-        """Scores of each of the k rows of decisions; the model's own where there is no scorer.
+        """Scores (k,) of the rows of decisions (k, n); without a scorer, the model's own score.
 
-        Labels that are fitted together have the mean of their scores, each on the samples that have
-        the label, in units of its spread.
+        For labels that are fitted jointly, this is the mean of the scores of the labels, each on
+        the samples that have the label, with labels in units of their spread.
         """
         if samples.table is None:
             return self.of_label(self.model._decode(samples.y), decisions, samples)
@@ -40,7 +40,7 @@ class FoldScore:
         return np.asarray(np.mean(scores, axis=0))
 
     def of_label(self, labels: Values, decisions: Array, samples: Samples) -> Array:
-        """Scores of each of the rows of decisions on one label."""
+        """Scores (k,) of the rows of decisions (k, n) on one label."""
         X, weights = samples.X, samples.weights
         if self.scorer is None:
             return self.model._score_all(labels, decisions, weights if self.weighted else None)
@@ -55,7 +55,7 @@ class FoldScore:
         return np.array([score(f) for f in decisions])
 
     def check(self, samples: Samples, folds: list[Fold]) -> None:
-        """Refuse a scorer that fails on guesses, or that is not defined on one of the folds."""
+        """Refuse a scorer that fails on guessed decisions, or that is undefined on a fold."""
         for _, index in folds:
             test = samples.take(index)
             guess = self._guess(test, 1e-3 * samples.y.std())
@@ -75,9 +75,9 @@ class FoldScore:
                 )
 
     def _guess(self, samples: Samples, near: float) -> Array:
-        """Decisions near the labels: no score warns of them that would not warn of a good fit.
+        """Decisions near the labels: a score that warns of them would also warn of a good fit.
 
-        They are no integers, which pass for classes, and not all equal, where correlations fail.
+        They are not integers, which pass for classes, nor all equal, for which correlations fail.
         """
         y, table = samples.y, samples.table
         columns = self.model._combiner()[1] if table is None else table.shape[1]

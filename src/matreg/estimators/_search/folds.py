@@ -1,4 +1,4 @@
-"""Folds of a search, checked before its first fit, and their samples."""
+"""Folds of a search and their samples, checked before the first fit."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def make_folds(
 ) -> list[Fold]:
     """Training and test samples of all folds, checked before the first fit.
 
-    A number of folds keeps groups together, and is stratified for a classifier. With "loo" all
-    samples are in both parts.
+    If `cv` is a number, folds keep groups together, and are stratified for a classifier. With "loo"
+    there is one fold, whose training and test part are all samples.
     """
     if groups is not None and np.shape(groups) != (len(y),):
         raise ValueError(
@@ -74,7 +74,8 @@ def make_splitter(
 ) -> BaseCrossValidator:
     """The splitter that scikit-learn makes of `cv`; a number of folds keeps groups together.
 
-    Fewer groups than folds are one fold each, with a warning. Folds of a classifier are stratified.
+    If there are fewer groups than folds, each group is a fold, with a warning. Folds of a
+    classifier are stratified.
     """
     # late: it takes long to import
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
@@ -130,7 +131,7 @@ def _check_part(name: str, part: Index, y: Array) -> None:
 
 
 def fold_of_each(cv: object, given: FitInput) -> Index:
-    """Fold of each sample, (n,), for splitters that test every sample once."""
+    """Index of the fold that tests each sample, (n,); every sample must be tested once."""
     splitter = make_splitter(cv, given.y, given.groups, classifier=False)
     n, weights = int(given.X.shape[0]), given.sample_weight
     if weights is not None:
@@ -152,9 +153,9 @@ def fold_of_each(cv: object, given: FitInput) -> Index:
 
 
 class Training:
-    """Training samples of folds, cached: those of all folds, or of the last one if large.
+    """Training samples of folds, cached: those of all folds, or only of the last one if large.
 
-    `pose` computes from them what all candidates share, which is cached, too.
+    `pose` computes from training samples what all candidates share; its result is cached, too.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ from .left_out import check_each_left_out, leave_out
 from .rounds import decided
 from .search import Search
 
-# Values of searched parameters where they do not matter yet.
+# Placeholders of searched parameters; None stands for the defaults of gamma and lam.
 FIRST: Parameters = {"tau": 1.0, "limit": 4.0, "gamma": None, "lam": None}
 # Values to try; gamma is relative to its default.
 LIMITS = (3.0, 4.0, 6.0)
@@ -96,13 +96,13 @@ class JointSearch(Cleaning, Search):
         return number_list("limit", LIMITS if self.limit is None else self.limit, positive=True)
 
     def _noises(self) -> list[Any]:
-        """Values to try, each a number for all cells or a way to measure it."""
+        """Values of `noise` to try, each a number for all cells or a word."""
         words = [one for one in each(self.noise) if one is None or one == "tails"]
         numbers = [one for one in each(self.noise) if not (one is None or one == "tails")]
         return words + (number_list("noise", numbers, positive=True) if numbers else [])
 
     def _tau_grid(self, model: JointFit, problem: GRMRProblem, samples: Samples) -> Array:
-        """The given values, or some below the smallest tau with W = 0 on roughly clean samples."""
+        """The given values, or a grid from about the smallest tau with W = 0 down."""
         if self.taus is not None:
             return check_grid("taus", self.taus)
         first = prepare(problem, model._limits())
@@ -111,7 +111,7 @@ class JointSearch(Cleaning, Search):
 
     def _structured(self, samples: SampleSet) -> Any:
         check_bases(self, samples.p, samples.q)
-        return samples  # they are cleaned as they are
+        return samples  # cleaning comes before the change of bases
 
     def _next_candidate(self, samples: Samples, like: Candidate, chosen: Parameters) -> Candidate:
         parameters = {name: chosen[name] for name in (*like.parameters, "adaptive")}
@@ -132,7 +132,7 @@ class JointSearch(Cleaning, Search):
         return halved(scored, folds, candidates) if self.halving else scored(folds, candidates)
 
     def _posed(self, samples: Samples) -> Parameters:
-        """Robust PCA and the noise, as the first candidates find them."""
+        """Cache for the robust PCA and the noise, which the first candidates fill."""
         return {}
 
     def _decide_path(
@@ -142,9 +142,10 @@ class JointSearch(Cleaning, Search):
         test: Samples,
         start: list[Start] | None,
     ) -> tuple[Array, Array, list[list[SolverResult]]]:
-        """The first fit starts from robust PCA, as the last one to all the data does.
+        """As in other searches; the first fit starts from robust PCA, as the last one does.
 
-        With single samples left out given the clean samples, those of the fits to all.
+        With `cv="loo"` samples are left out of the regression only: the clean samples are those of
+        the fit to all samples.
         """
         samples, known = train
         rough = {"tol": self.fold_tol, "split_tol": self.fold_split_tol}
@@ -172,7 +173,7 @@ class JointSearch(Cleaning, Search):
         test: Samples,
         pca: Decomposition | None,
     ) -> tuple[Array, Array]:
-        """Decisions on test samples, ranks and doubts (2, k) for k taus, each fit from the last."""
+        """Decisions (k, n) on test samples, and ranks and doubts (2, k), for k taus."""
         fits = model._along(problem, samples, taus, None if pca is None else pca.copy())
         new, split, decisions, facts = NewSamples(test.X.reshape(test.n, -1)), None, [], []
         for tau in taus:
@@ -196,7 +197,7 @@ class JointSearch(Cleaning, Search):
         return np.array(decisions), np.transpose(facts)
 
     def _completed_rows(self, space: LearnedSpace, new: NewSamples) -> Array:
-        """Test samples (n_test, p q) as they are predicted from: cleaned, or only filled in."""
+        """Test samples (n_test, p*q) for predictions: cleaned, or only filled in."""
         if not self.clean_predict and new.missing is None:
             return new.D
         clean = new.clean(space)
@@ -208,11 +209,11 @@ class JointSearch(Cleaning, Search):
 
 
 def halved(scored: Scored, folds: list[Fold], candidates: list[Candidate]) -> tuple[Array, Array]:
-    """Scores and ranks by fold and candidate, NaN on the folds after a candidate was dropped.
+    """Scores and ranks (folds, points), NaN on the folds after a candidate was dropped.
 
-    `scored` gives the scores and ranks (folds, points) of some folds and candidates. After each
-    fold the better half of the candidates is kept, each by its best tau so far. After Ctrl-C the
-    result has the finished folds alone.
+    `scored` computes the scores and ranks (folds, points) for given folds and candidates. After
+    each fold the better half of the candidates is kept, ranked by their best tau so far. After
+    Ctrl-C only the finished folds are returned.
     """
     owner = owners(candidates)
     scores, ranks = (np.full((len(folds), len(owner)), np.nan) for _ in range(2))

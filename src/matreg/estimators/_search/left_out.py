@@ -18,16 +18,16 @@ from ...solvers import SolverResult, leave_one_out, refined
 from .._fit.convex import Part
 from .fold_scores import FoldScore
 
-# Parts of the samples for the jackknife error of a score.
+# Number of parts of the samples for the jackknife standard error of a score.
 TENTHS = 10
-# Fits without a sample for each problem of a point of a search, at most.
+# Largest number of refits without a sample, for each problem of each point of a search.
 REFITS = 20
 # Doubt up to which leave-one-out residuals are trusted.
 TRUSTED = 0.05
 
 
 def warn_of_doubt(table: Parameters, best: int, doubts: Array) -> None:
-    """Warn where the scores that decide are not to be trusted."""
+    """Warn if the scores of the best point, or of points close to it, are not trusted."""
     scores, errors = table["mean_test_score"], table["se_test_score"]
     close = scores >= scores[best] - errors[best]
     if np.isnan(doubts[best]):
@@ -45,7 +45,7 @@ def warn_of_doubt(table: Parameters, best: int, doubts: Array) -> None:
 
 
 def score_left_out(score: FoldScore, decisions: Array, samples: Samples) -> Array:
-    """Scores (tests, k) of decisions (k, n) on all samples, and on those without each tenth."""
+    """Scores (1 + tenths, k) of decisions (k, n): on all samples, then without each tenth."""
     tests = [np.arange(samples.n), *without_a_tenth(samples.weights)]
     return np.array([score(decisions[:, one], samples.take(one)) for one in tests])
 
@@ -57,11 +57,11 @@ def leave_out(
     samples: Samples,
     result: SolverResult,
 ) -> float:
-    """Put decisions by fits without each sample in place of those of the fit to all.
+    """Replace decisions of the fit to all samples by leave-one-out decisions, in place.
 
-    The decisions (n,), which are changed, are on the samples that were given; those of the part
-    are distinct. Copies of a sample go together; where the weight is zero, or the sample is not in
-    the problem, decisions stay. Returns the doubt that is left, NaN where it is not known.
+    The decisions (n,) are on the n samples that were given, with copies; the samples of the part
+    are distinct. Copies of a sample are left out together. Decisions on samples of weight zero, or
+    outside the problem, stay. Returns the doubt of the residuals, NaN if it is not known.
     """
     problem, at = model.on(part.samples), (result.W, result.gamma, result.beta)
     options: Parameters = {"most": REFITS, "shown": shown_residuals(model, part.samples.y)}
@@ -75,13 +75,13 @@ def leave_out(
 
 
 def shown_residuals(model: Model, y: Array) -> Callable[[Array], Array]:
-    """Labels minus their predicted means, from the residuals of the problem."""
+    """Function from the residuals of a problem to labels minus their predicted means."""
     target = model.loss.target(y)
     return lambda r: y - model.loss.mean(target - r)
 
 
 def check_left_out(model: Model, name: str) -> None:
-    """Refuse a loss or a penalty of which fits without a sample do not follow from one fit."""
+    """Refuse a loss or penalty for which leave-one-out fits cannot be computed from one fit."""
     loss = model.losses(np.array([1.0, 0.0]), np.ones(2))
     smooth = isinstance(loss, PiecewiseLoss) or hasattr(loss, "second_derivative")
     if not smooth:
@@ -99,7 +99,7 @@ def check_left_out(model: Model, name: str) -> None:
 
 
 def check_each_left_out(model: Model, samples: Samples, name: str) -> None:
-    """Refuse a single sample, and one that alone keeps the best intercept from being infinite."""
+    """Refuse fewer than two samples, or one without which the best intercept is infinite."""
     if samples.n < 2:
         raise ValueError(f"{name} needs two different samples of positive weight or more.")
     if not model.fit_intercept:
@@ -118,9 +118,9 @@ def check_each_left_out(model: Model, samples: Samples, name: str) -> None:
 
 
 def without_a_tenth(weights: Array) -> list[Index]:
-    """Samples that are left when each tenth of them, drawn at random, is taken away.
+    """Indices of the samples that remain without each tenth of them, drawn at random.
 
-    Those with a weight are divided evenly, so that some of them are always left.
+    Samples of positive weight are divided evenly, so that some of them always remain.
     """
     n = len(weights)
     place = np.random.default_rng(0).permutation(n) + n * (weights == 0.0)
@@ -129,5 +129,5 @@ def without_a_tenth(weights: Array) -> list[Index]:
 
 
 def jackknife_error(scores: Array) -> Array:
-    """Standard errors (k,) of scores from those (g, k) with each of g parts taken away."""
+    """Jackknife standard errors (k,) of scores, from scores (g, k) without each of g parts."""
     return np.sqrt(len(scores) - 1.0) * scores.std(axis=0)

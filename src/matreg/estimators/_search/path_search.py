@@ -1,4 +1,4 @@
-"""Searches along paths that are solved point by point from each other."""
+"""Searches along paths, each point of which is solved from the previous one."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .left_out import check_each_left_out, check_left_out, leave_out
 from .rounds import decided
 from .search import Search
 
-# Samples on which the noise is measured where there are more.
+# Largest number of samples on which the noise is measured.
 NOISE_ROWS = 500
 
 
 @parametrised
 class PathSearch(Search):
-    """Search along paths that are solved point by point from each other."""
+    """Search along paths, each point of which is solved from the previous one."""
 
     l1: float | ArrayLike = 0.0
 
@@ -95,7 +95,7 @@ class PathSearch(Search):
         candidates: list[Candidate] = []
         first: dict[tuple[int, ...], Candidate] = {}
         for parameters, place in in_grid(lists):
-            # W = 0 from a tau on that is in proportion to C, as the whole loss is.
+            # The smallest tau with W = 0 is proportional to C, as the loss is.
             kind = tuple(at for name, at in zip(lists, place, strict=True) if name != "C")
             like = first.get(kind) if taus is None and self.covariate_ridge == 0.0 else None
             if like is None:
@@ -108,7 +108,7 @@ class PathSearch(Search):
         return candidates
 
     def _tau_grid(self, model: ConvexEstimator, samples: Samples, parts: list[Part]) -> Array:
-        """The given values, or some below the smallest tau with W = 0."""
+        """The given values of tau, or a geometric grid from the smallest tau with W = 0 down."""
         if self.taus is not None:
             return check_grid("taus", self.taus)
         declared = model._declare(samples, parts)
@@ -123,7 +123,7 @@ class PathSearch(Search):
         return Candidate(parameters, taus, fixed=like.fixed)
 
     def _posed(self, samples: Samples) -> tuple[Samples, list[Part]]:
-        """The samples with the weights of their classes, and the problems."""
+        """The samples, with weights multiplied by those of their classes, and the problems."""
         model = self._single()
         samples = replace(samples, weights=model._weigh(samples.y, samples.weights))
         return samples, model._parts(samples)
@@ -144,7 +144,7 @@ class PathSearch(Search):
         for k, part in enumerate(equal_parts(parts)):
             limits["start"] = None if start is None else start[k]
             tried = path(declared, part.samples, candidate.along, candidate.values, **limits)
-            # What takes long with single samples left out comes after the fits.
+            # With cv="loo" most of the time is spent after the fits.
             count = None if self._leaves_one_out else len(candidate.values)
             own = list(point_by_point(tried, count))
             apart = zip(*([one for _, one in part.apart(each)] for each in own), strict=True)
@@ -161,12 +161,12 @@ class PathSearch(Search):
         by_place = [list(own) for own in zip(*points, strict=True)]
         return model._combiner()[0](np.array(decisions)), np.array([ranks, doubts]), by_place
 
-    # -- the noise, with each sample left out of the fit to all others
+    # -- the noise: scale of leave-one-out residuals
 
     def _score_candidates(
         self, given: Samples, groups: ArrayLike | None, weighted: bool
     ) -> SearchOutcome:
-        """As everywhere; the score and the tube share the noise, which is fitted once."""
+        """As in other searches; the noise, which both score and tube use, is fitted once."""
         self._known_noise: dict[str, float] = {}
         try:
             return super()._score_candidates(given, groups, weighted)
@@ -174,11 +174,11 @@ class PathSearch(Search):
             del self._known_noise
 
     def _noise(self, samples: Samples) -> float:
-        """Scale of the leave-one-out residuals of a first fit, to some of the samples if many."""
-        if getattr(self, "penalty", None) is not None:  # it has no words
+        """Scale of the leave-one-out residuals of a first fit, to a subsample if there are many."""
+        if getattr(self, "penalty", None) is not None:  # it has no "scale" of tau
             return super()._noise(samples)
         check_left_out(self._single()._model_kind(), "The noise")
-        # The score starts from all samples, the tube from those on which units are measured.
+        # The score passes all samples, the tube those on which units are measured: both give `few`.
         few = samples.few(UNIT_ROWS).few(NOISE_ROWS).distinct()
         key = joblib.hash((few.X, few.y, few.weights, few.Z))
         known = vars(self).get("_known_noise", {})
@@ -189,7 +189,7 @@ class PathSearch(Search):
     def _fitted_noise(self, few: Samples) -> float:
         """Scale of the leave-one-out residuals of a first fit.
 
-        It has the words of the plain estimator, and no tube that would hide the noise.
+        The fit has tau and C of "scale", and an epsilon of 0, because a tube would hide the noise.
         """
         first = {"C": "scale", "epsilon": 0.0, "l1": 0.0, "ridge": 0.0}
         words: Parameters = {name: first[name] for name in self._searched}
@@ -204,7 +204,7 @@ class PathSearch(Search):
 
 
 def point_by_point(tried: Iterator[SolverResult], count: int | None) -> Iterator[SolverResult]:
-    """Solutions of a path as they are found, which the line is told if there is a count of them."""
+    """Solutions of a path as they are found; with a `count` of them, progress is reported."""
     done = 0
     while True:
         with without_progress():

@@ -28,7 +28,7 @@ from .left_out import TENTHS, score_left_out
 if TYPE_CHECKING:
     from .search import Search
 
-# About the number of points after the first round, for the estimate of the time left.
+# Typical number of points after the first round, for the estimate of the remaining time.
 MOVES = 9
 
 
@@ -50,11 +50,11 @@ class Rounds:
         self.facts = np.full((folds, 2, points), np.nan)  # ranks and doubts
 
     def run(self) -> tuple[Array, Array]:
-        """Scores and ranks, of shape (folds, points), NaN of points that were not tried.
+        """Scores and ranks, each of shape (folds, points), NaN for points that were not tried.
 
-        With single samples left out the scores of all, and without each tenth; ranks and doubts.
-        If the user stops the search and keeps what there is, of the folds of which the first round
-        is finished.
+        With `cv="loo"`: scores (1 + tenths, points), on all samples and without each tenth of
+        them, and an array (2, points) of ranks and doubts. If the user interrupts the search and
+        keeps its results, only folds with a finished first round are returned.
         """
         folds, points = len(self.training.folds), len(self.grid.owner)
         complete, stopped = np.zeros(folds, dtype=bool), False
@@ -84,7 +84,7 @@ class Rounds:
     def finished(
         self, todo: list[Segment], complete: Array, left: Array
     ) -> Iterator[tuple[int, Segment]]:
-        """Folds and segments as they are finished, whose scores are noted."""
+        """Solve segments on all folds; yield each fold and segment when its scores are stored."""
         candidates = self.grid.candidates
         calls = (
             delayed(solve_segment)(
@@ -108,12 +108,12 @@ class Rounds:
             yield f, one
 
     def start(self, f: int, one: Segment) -> list[Start] | None:
-        """Solutions of all problems of a fold from which those of a segment start."""
+        """Starts of a segment on a fold, one per problem; None for a start from scratch."""
         if one.start is None:
             return None
         candidates = self.grid.candidates
         old, new = (candidates[c].parameters.get("C", 1.0) for c in (one.start[0], one.candidate))
-        # Multipliers are in proportion to C.
+        # Multipliers are proportional to C.
         known = [each.start for each in self.solved[(f, *one.start)]]
         return [replace(each, beta=new / old * each.beta) for each in known]
 
@@ -126,15 +126,19 @@ def solve_segment(
     candidate: Candidate,
     start: list[Start] | None,
 ) -> tuple[tuple[int, Segment], Array, Array, list[list[SolverResult]]]:
-    """Scores (r, k) of some points of a candidate on a fold, ranks and doubts, and solutions."""
+    """Fit the k points of a segment on a fold.
+
+    Returns the key, scores (1, k), or (1 + tenths, k) with `cv="loo"`, ranks and doubts (2, k), and
+    the solutions of each point.
+    """
     f, one = key
     test = training.test(f)
     candidate = replace(candidate, values=candidate.values[list(one.places)])
-    # The folds use the cores; threads within them would compete for these.
+    # Folds run in parallel: threads within them would compete for the cores.
     with one_thread(0), span(0.0, float(len(one.places))):
         try:
             found = search._decide_path(training.train(f), candidate, test, start)
-        except ValueError as error:  # all samples together are fine
+        except ValueError as error:  # the full data were accepted
             if search._leaves_one_out:
                 raise
             raise ValueError(
@@ -148,7 +152,7 @@ def solve_segment(
 
 
 def decided(points: list[SolverResult], flat: Array, Z: Array | None) -> Array:
-    """Decisions (k, n) of k points on samples (n, p*q) with covariates (n, m) or None."""
+    """Decisions (k, n) of k solutions on samples (n, p*q) with covariates (n, m) or None."""
     W = np.array([point.W.matrix.reshape(-1) for point in points])
     f = linear(flat, W, np.array([point.b for point in points]))
     return f if Z is None else f + np.array([point.covariate_coef for point in points]) @ Z.T

@@ -1,4 +1,4 @@
-"""Cross-validation over candidates, each a path: what the searching estimators share."""
+"""Cross-validation over candidates, each of which is a path: the base of all searches."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_", "
 
 @parametrised
 class Search(MatrixEstimator):
-    """Cross-validation over candidates, each a path, and a last fit to all the data."""
+    """Cross-validation over candidates, each of which is a path, and a last fit to all the data."""
 
     taus: float | ArrayLike | None = field(default=None, kw_only=False)
     n_taus: int = 16
@@ -69,11 +69,11 @@ class Search(MatrixEstimator):
     tau_per_label = True  # unless an estimator has the parameter
 
     def _candidates(self, samples: Samples) -> list[Candidate]:
-        """What to try."""
+        """The paths to try."""
         raise NotImplementedError
 
     def _posed(self, samples: Samples) -> Any:
-        """What all candidates share on the training samples of a fold."""
+        """What all candidates share on the training samples of a fold, such as their problems."""
         return None
 
     def _decide_path(
@@ -83,16 +83,17 @@ class Search(MatrixEstimator):
         test: Samples,
         start: list[Start] | None,
     ) -> tuple[Array, Array, list[list[SolverResult]]]:
-        """Decisions (k, n) on test samples of the models of a candidate, each from the last.
+        """Fit the k models of a candidate, each started from the previous one.
 
-        Then ranks and doubts (2, k), and the solutions where later points start from them. With
-        single samples left out the decisions are those of the fits without them.
+        Returns decisions (k, n) on the n test samples, ranks of W and doubts as an array (2, k),
+        and for each point the solutions from which later points start. With `cv="loo"` the
+        decisions on each sample are those of the fit without it.
         """
         raise NotImplementedError
 
     @property
     def _tries_all(self) -> bool:
-        """Whether all points are tried: scores of several labels can be averaged only then."""
+        """Whether all points are tried, so that the scores of several labels can be averaged."""
         return self.taus is not None or not self.tau_per_label
 
     @property
@@ -112,15 +113,15 @@ class Search(MatrixEstimator):
                 f'l1 must be 0 with cv="loo"; got {self.l1!r}. Pass a number of folds, such as '
                 "cv=5."
             )
-        if step_counts(self.adaptive)[-1]:  # their bases know the labels of all samples
+        if step_counts(self.adaptive)[-1]:  # their bases depend on the labels of all samples
             raise ValueError('adaptive steps are searched with folds: take another cv than "loo".')
 
     def _single(self, **chosen: Any) -> SingleFit:
-        """The estimator without the search, its parameters as here except for those chosen."""
+        """The estimator without the search, with the parameters of this one except `chosen`."""
         kinds: tuple[Any, Any] = (self._plain, type(self))
         plain, own = map(parameter_names, kinds)
         shared = {name: getattr(self, name) for name in plain & own}
-        if "adaptive" in shared:  # here a number of steps to try, there what was chosen
+        if "adaptive" in shared:  # in a search, the numbers of steps to try
             shared["adaptive"] = ()
         shared |= {name: 0.0 for name in ("l1", "ridge") if name in shared}
         model = self._plain(**(shared | {"verbose": 0} | chosen))
@@ -163,7 +164,7 @@ class Search(MatrixEstimator):
         X : array-like of shape (n, p, q) or (n, p*q)
             Samples.
         y : array-like of shape (n,) or (n, k)
-            Labels; for regressors, k columns are k labels, as in the model without a search.
+            Labels; for regressors, k columns are k labels, as without a search.
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the losses of the fits, and of the scores if `scoring` takes
             weights.
@@ -191,7 +192,7 @@ class Search(MatrixEstimator):
         return self
 
     def _try(self, data: FitInput) -> SearchOutcome:
-        """Scores of all candidates, on a part of samples that are read block by block."""
+        """Scores of all candidates; blocks of samples go to :meth:`_try_on_blocks`."""
         given = self._given(data)
         if (own := given.in_memory) is None:
             return self._try_on_blocks(given, data)
@@ -207,7 +208,7 @@ class Search(MatrixEstimator):
         given = given.compared()
         y = given.y if given.table is None else given.table
         samples = self._structured(given).compared()
-        # All that can be wrong with the arguments, before the first fit.
+        # Errors in the arguments are raised here, before the first fit.
         folds = make_folds(self.cv, given.X, y, groups, is_classifier(self), given.weights)
         with without_progress():  # the first fits and the grid of tau
             score = self._score(samples, folds, weighted)
@@ -229,13 +230,13 @@ class Search(MatrixEstimator):
         return SearchOutcome(*tried, replace(given, weights=weighed.weights))
 
     def _choose_and_fit(self, tried: SearchOutcome, scores: Array) -> None:
-        """Choose by scores and fit what is chosen to all the data."""
+        """Choose parameters by scores (folds, points), and fit with them to all the data."""
         best, chosen = self._select(tried.candidates, scores, tried.ranks)
         with span(SEARCHED, 1.0), watched(self):
             self._refit(tried.samples, tried.candidates[best], chosen)
 
     def _next_candidate(self, samples: Samples, like: Candidate, chosen: Parameters) -> Candidate:
-        """The path of the next adaptive step, with all else as it was chosen."""
+        """The path of the next adaptive step, with all other parameters as chosen."""
         raise NotImplementedError
 
     def _refit(self, samples: SampleSet, candidate: Candidate, chosen: int) -> None:
@@ -265,17 +266,17 @@ class Search(MatrixEstimator):
         return values
 
     def _noise(self, samples: Samples) -> float:
-        """Scale of the residuals, in the units of the labels: here those of the best constant."""
+        """Scale of the residuals in the units of the labels; here residuals of the median."""
         centre = float(weighted_median(samples.y, samples.weights))
         return shared_scale(samples.y - centre, samples.weights)
 
     def _n_tasks(self, folds: list[Fold], candidates: list[Candidate]) -> int | None:
-        """How many tasks the callbacks will hear of, if that is known."""
+        """Number of tasks that callbacks will be told of; None if it is not known."""
         further = step_counts(self.adaptive)[-1]
         return len(folds) * (len(candidates) + further) if self._tries_all else None
 
     def _score(self, samples: Samples, folds: list[Fold], weighted: bool) -> FoldScore:
-        """How to score, tried on guesses for all folds."""
+        """The score of the search, checked on guessed decisions for all folds."""
         from sklearn.metrics import check_scoring  # late: it takes long to import
 
         if self.scoring == BOUNDED and not is_classifier(self):
@@ -296,21 +297,22 @@ class Search(MatrixEstimator):
     def _cross_validate(
         self, samples: Samples, folds: list[Fold], candidates: list[Candidate], score: FoldScore
     ) -> tuple[Array, Array]:
-        """Scores and ranks, of shape (folds, points).
+        """Scores and ranks, each of shape (folds, points).
 
-        With single samples left out the scores of all and without each tenth; ranks and doubts.
+        With `cv="loo"`: scores (1 + tenths, points), on all samples and without each tenth of
+        them, and an array (2, points) of ranks and doubts.
         """
         grid = CoarseToFine(candidates, self._tries_all, self.one_standard_error)
         return Rounds(self, grid, Training(samples, folds, self._posed), score).run()
 
     def _summary(self, scores: Array) -> tuple[Array, Array]:
-        """Mean scores (points,) and their standard errors, of scores (folds, points)."""
+        """Mean scores (points,) and their standard errors (points,), of scores (folds, points)."""
         if self._leaves_one_out:
             return scores[0], jackknife_error(scores[1:])
         return scores.mean(axis=0), standard_errors(scores)
 
     def _select(self, candidates: list[Candidate], scores: Array, ranks: Array) -> tuple[int, int]:
-        """Fill `cv_results_` and return the chosen candidate and its chosen tau."""
+        """Set `cv_results_`; return the indices of the chosen candidate and of its chosen value."""
         mean, error = self._summary(scores)
         if np.isnan(mean).all():
             raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
@@ -332,10 +334,10 @@ class Search(MatrixEstimator):
 
 
 def fit_alike(search: Search, given: FitInput) -> None:
-    """Fit several labels with one choice, by the mean of their scores.
+    """Fit several labels with one choice of parameters, made by the mean of their scores.
 
-    The grids of the labels correspond point by point: numbers are the same for all, words and
-    shares of the smallest tau with W = 0 are those of each label.
+    The grids of the labels correspond point by point: numbers are the same for all labels; words
+    and multiples of the smallest tau with W = 0 are converted to numbers for each label.
     """
     refuse_streamed(f"{type(search).__name__}(tau_per_label=False)", given.X)
     if step_counts(search.adaptive)[-1] or getattr(search, "halving", False):
@@ -351,7 +353,7 @@ def fit_alike(search: Search, given: FitInput) -> None:
         raise KeyboardInterrupt  # in the folds of one of the labels
     mean = np.mean([one.scores for one in tried], axis=0)
     for j, (one, own) in enumerate(zip(fits, tried, strict=True)):
-        # The choice is that of the first one.
+        # All labels have the same choice: warnings about it are shown once.
         with without("The choice") if j > 0 else nullcontext():
             one._choose_and_fit(own, mean)
     stack(search, fits)
@@ -359,5 +361,5 @@ def fit_alike(search: Search, given: FitInput) -> None:
 
 @cache
 def parameter_names(kind: Any) -> frozenset[str]:
-    """Names of the parameters of an estimator; scikit-learn reads its signature every time."""
+    """Names of the parameters of an estimator; cached, as scikit-learn inspects the signature."""
     return frozenset(kind._get_param_names())

@@ -1,4 +1,4 @@
-"""What a search found: the table of its results, and whether the choice is at an edge."""
+"""The table of the results of a search, and warnings if the choice is at an edge of the grid."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..._typing import Array, Index, Mask, Parameters
 from .adaptive_search import PointScores
 from .candidates import Candidate
 
-# Share of what the model gains over the most regularisation that is worth a warning.
+# Smallest gain worth a warning, relative to the gain over the most regularised model.
 WORTHWHILE = 0.01
 
 
 def table_of(
     candidates: list[Candidate], names: list[str], scores: Array, found: PointScores
 ) -> Parameters:
-    """`cv_results_` of scores (folds, points)."""
+    """`cv_results_` for scores (folds, points)."""
     order = np.where(np.isnan(found.mean), -np.inf, found.mean)  # NaN: not in all folds
     columns = {
         f"param_{name}": np.concatenate([one.column(name) for one in candidates]) for name in names
@@ -38,14 +38,14 @@ def table_of(
 def warn_at_edges(
     table: Parameters, names: list[str], found: PointScores, best: int, taken: Mask, place: Index
 ) -> None:
-    """Warn where a chosen parameter is the first or the last tried and others score less.
+    """Warn if a chosen parameter is the smallest or largest tried, and inner values score less.
 
-    The names are those of the parameters that were tried, first the one that changes along the
-    paths; `taken` are the points of as many adaptive steps as the best one has, and `place` is that
-    of each point on its path.
+    `names` are the parameters that were tried, first the one that varies along the paths. `taken`
+    marks the points with as many adaptive steps as the best one. `place` is the position of each
+    point on its path.
     """
     scores = np.where(taken & ~np.isnan(found.mean), found.mean, -np.inf)
-    # At each place of a path the best of all paths, as not all points of each are tried.
+    # Best score at each position over all paths, as not all points of a path are tried.
     profile = np.full(place.max() + 1, -np.inf)
     np.maximum.at(profile, place, scores)
     first = found.best(False, taken)
@@ -55,9 +55,9 @@ def warn_at_edges(
     same = found.owner == found.owner[best]
     for name in names:
         column = table[f"param_{name}"]
-        if column.dtype.kind != "f" or name in ("l1", "ridge"):  # whose natural end is 0
+        if column.dtype.kind != "f" or name in ("l1", "ridge"):  # their natural end is 0
             continue
-        rows = same if name == names[0] else np.ones_like(same)  # of the chosen path, or all
+        rows = same if name == names[0] else np.ones_like(same)  # the chosen path, or all points
         score = profile[place] if name == names[0] else scores
         tried, chosen = column[rows], float(column[best])
         no_signal = name == "tau" and chosen == tried.max()
@@ -73,10 +73,10 @@ def warn_at_edges(
 def warn_at_edge(
     name: str, chosen: float, tried: Array, scores: Array, enough: float, remedy: str
 ) -> None:
-    """Warn if a choice is at the edge of what was tried, and values well inside score less.
+    """Warn if a choice is the smallest or largest value tried, and values well inside score less.
 
-    With fewer than three values there is no inside. A score of `enough` is as good as that of the
-    choice: it is within a standard error of the best.
+    There is no warning if fewer than three values were tried, or if a value well inside has a score
+    of at least `enough`.
     """
     values = np.unique(tried)
     if len(values) < 3 or chosen not in (values[0], values[-1]):
