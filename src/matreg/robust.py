@@ -61,13 +61,13 @@ def pieces(values: Array) -> Iterator[slice]:
 
 
 def largest(values: Array, centre: Array) -> float:
-    """Largest absolute difference of rows (n, m) from a centre (m,), but NaN."""
+    """Largest absolute difference of rows (n, m) from a centre (m,); NaN are left out."""
     apart = (np.abs(values[some] - centre) for some in pieces(values))
     return max(float(np.fmax.reduce(one, axis=None, initial=0.0)) for one in apart)
 
 
 def squared(rows: Array) -> Array:
-    """Squared norms of rows (n, m), whose NaN have the mean square of the others."""
+    """Squared norms of rows (n, m); NaN count as the mean square of the other entries of a row."""
     known = ~np.isnan(rows)
     share = np.maximum(known.sum(axis=1), 1) / rows.shape[1]
     norms: Array = np.square(rows).sum(axis=1, where=known) / share
