@@ -181,8 +181,8 @@ def _is_exponential(loss: LossFamily) -> bool:
         return True
     if type(loss).mean is not LossFamily.mean:
         raise ValueError(
-            f"the loss family {type(loss).__name__} has a mean of its own, which no graph of ONNX "
-            "is known for. Store the model with skops or joblib."
+            f"the loss family {type(loss).__name__} defines its own mean, for which no graph of "
+            "ONNX is known. Store the model with skops or joblib."
         )
     return False
 

@@ -206,8 +206,8 @@ def test_a_report_is_in_units_and_its_pictures_are_not(data):
 
 def test_rows_columns_and_all_keep_the_rank(pair):
     pipe, _, _ = pair
-    if pipe[0].by != "entries":
-        assert len(components(pipe).rows) == pipe[-1].rank_
+    kept = len(components(pipe).rows) == pipe[-1].rank_
+    assert kept == (pipe[0].by != "entries")
 
 
 def test_refits_are_in_units_and_tests_are_not(data):

@@ -1,6 +1,6 @@
-"""Solvers: a problem in, a result out. They know no estimator.
+"""Solvers: a problem in, a result out. They import no estimator.
 
-This is the only door: what is not named here is the inside of a solver.
+Other folders import only the names that are listed here.
 
 dispatch      the one entrance; choose: which method runs
 certificate   what a solver returns, and the record of how it got there

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator
 
 # Fitted attributes that describe the data of `fit`.
-COVARIATES = ("covariate_names_", "covariate_encoding_")
-SHAPES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
-INPUT = (*SHAPES, "classes_", "label_scale_", *COVARIATES)
+INPUT: tuple[str, ...] = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
+INPUT += ("classes_", "label_scale_", "covariate_names_", "covariate_encoding_")
 # Warnings name the columns whose part in a collinear combination exceeds this share of the largest.
 NAMED = 1e-6
 
