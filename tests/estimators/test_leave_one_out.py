@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
 from matreg import GRMR, GRMRCV, GSMM, GSMMCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
@@ -407,6 +408,21 @@ def test_samples_that_alone_keep_a_probability_from_0_or_1_are_refitted(seed):
     assert found.refitted[:2].all()
     np.testing.assert_array_equal(found.predictions[:2], [True, False])
     assert not model.leave_one_out(X, y, covariates=Z, refits=7).trusted
+
+
+def test_fits_without_an_optimum_are_in_doubt():
+    """A covariate that tells the classes apart, and W without a penalty."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((20, 3, 4))
+    y = X[:, 0, 0] > 0.0
+    told = y[:, None].astype(float)
+    with pytest.warns(ConvergenceWarning, match="no optimum"):
+        model = RGLM(1.0, family="binomial").fit(X, y, covariates=told)
+    assert not model.leave_one_out(X, y, covariates=told).trusted
+    search = RGLMCV([0.0], ridge=0.0, family="binomial", cv="loo")
+    with pytest.warns(match="no optimum|in doubt"):
+        search.fit(X, y)
+    assert np.isinf(search.cv_results_["loo_doubt"]).all()
 
 
 def test_second_order_terms_of_counts_may_overflow():
