@@ -179,3 +179,9 @@ def test_samples_in_a_mapped_file(arrays, tmp_path):
     path, out = str(tmp_path / "m.skops"), str(tmp_path / "out.csv")
     assert main(["fit", *data, "--tau", "1", "--cv", "0", "-o", path]) == 0
     assert main(["predict", path, *data, "-o", out]) == 0
+
+
+def test_a_search_says_that_no_further_step_gained(npz, tmp_path, capsys):
+    options = ["--tau", "1000", "--C", "1", "--adaptive", "1", "--cv", "2"]
+    assert main(["fit", npz, *options, "-o", str(tmp_path / "m.skops")]) == 0
+    assert "no further step, because none gained enough" in capsys.readouterr().out

@@ -206,8 +206,14 @@ def _check_lengths(data: Data) -> None:
         if values is not None and values.shape != (data.X.shape[0],):
             raise ValueError(
                 f"{name} must have one entry for each of the {data.X.shape[0]} samples; got shape "
-                f"{values.shape}. Samples are along the first axis of an array."
+                f"{values.shape}. {_remedy(values.shape, data.X.shape[0])}"
             )
+
+
+def _remedy(shape: tuple[int, ...], n: int) -> str:
+    if len(shape) == 2 and shape[0] == n:
+        return "Store each column under its own name: several labels are fitted in Python only."
+    return "Samples are along the first axis of an array."
 
 
 def _check_shape(shape: tuple[int, int], columns: int) -> tuple[int, int]:
