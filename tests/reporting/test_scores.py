@@ -330,5 +330,5 @@ def test_pictures_show_something():
 
 
 def test_labels_of_another_shape_are_refused():
-    with pytest.raises(ValueError, match=r"one label for each of the 60 samples.*\(60, 2\)"):
+    with pytest.raises(ValueError, match=r"60 samples.*\(60, 2\)\. A report is of one label"):
         RMR().fit(X, Y).report(X, np.column_stack([Y, Y]))

@@ -220,8 +220,11 @@ def gather(
     rivals = baselines_of(baseline, inner._loss().labels, score.by_medians)
     total, labels = int(np.shape(X)[0]), np.asarray(y)
     if labels.shape != (total,):
+        several = labels.ndim == 2 and labels.shape[0] == total
+        advice = " A report is of one label: fit a model to each column of y." if several else ""
         raise ValueError(
             f"y must have one label for each of the {total} samples; got shape {labels.shape}."
+            f"{advice}"
         )
     if hasattr(inner, "classes_") and (other := sorted(set(labels.tolist()) - set(inner.classes_))):
         raise ValueError(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._runtime.interruption import ADVICE
+from ..._runtime.text import counted
 from ..._runtime.warn import warn
 from ..._typing import Array, Fold, Index, Parameters
 from ...data.samples import Samples
@@ -108,11 +109,15 @@ def _check_weights(
             "samples of weight zero out of X, or shuffle the folds: "
             "cv=KFold(5, shuffle=True, random_state=0)."
         )
-    missing = np.setdiff1d(y[weights > 0.0], y[part][some]) if classifier else ()
+    if not classifier:
+        return
+    missing = np.setdiff1d(y[weights > 0.0], y[part][some])
     if len(missing):
+        count = int(np.sum((y == missing[0]) & (weights > 0.0)))
         raise ValueError(
-            f"fold {k} of cv has no sample of positive sample_weight of {len(missing)} of the "
-            f"classes to {name} on. Pass stratified folds: "
+            f"fold {k} of cv has no sample to {name} on of {len(missing)} of the classes, one with "
+            f"{counted(count, 'sample')} of positive sample_weight. A class of one sample or one "
+            "group cannot be cross-validated: leave it out. For larger ones pass stratified folds: "
             "cv=StratifiedKFold(5, shuffle=True, random_state=0)."
         )
 
