@@ -76,9 +76,9 @@ def test_words_for_a_model_of_numbers():
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["1.5", "2.5", "1.005,2", "3"], "'1.005,2' in sample 2, counted from 0, which is not a"),
-        (["1.5", "2.5", "broken", "3"], "y holds numbers, but 'broken' in sample 2"),
-        (["1,5", "2,5", "1.005", "3"], "'1.005' in sample 2, .* may be a thousand times as much"),
+        (["1.5", "2.5", "1.005,2", "3"], "sample 2, counted from 0, has '1.005,2', which is not a"),
+        (["1.5", "2.5", "broken", "3"], "y holds numbers, but sample 2, .* has 'broken'"),
+        (["1,5", "2,5", "1.005", "3"], "has '1.005', and others .* a thousand times as much"),
     ],
 )
 def test_a_word_among_numbers_makes_no_classes(cells, message):

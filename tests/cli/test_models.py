@@ -66,9 +66,10 @@ def test_the_command_and_the_method_make_the_same_page(fitted, npz, arrays, tmp_
     assert report.html == page.read_text()
 
 
-def test_without_options_parameters_are_chosen_in_folds_that_keep_groups(npz, tmp_path):
+def test_without_options_parameters_are_chosen_in_folds_that_keep_groups(npz, tmp_path, capsys):
     path = str(tmp_path / "model.skops")
     assert main(["fit", npz, "--cv", "3", "-o", path]) == 0
+    assert "'groups' is used: folds keep groups together" in capsys.readouterr().err
     model, origin = load_model(path)
     assert type(model) is matreg.RMRCV
     assert origin.target == "y"
