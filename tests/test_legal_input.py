@@ -89,7 +89,7 @@ def test_a_fold_without_weight_is_named(search):
 
 def test_a_class_of_one_sample_is_named():
     labels = np.where(np.arange(40) == 0, "rare", np.where(y > 0, "a", "b"))
-    message = "no sample to train on of 1 of the classes, one with 1 sample .* leave it out"
+    message = "no sample to train on of a class with 1 sample of .* leave it out"
     with (
         pytest.warns(UserWarning, match="least populated class"),
         pytest.raises(ValueError, match=message),

@@ -14,6 +14,7 @@ from ..._runtime.text import counted
 from ..._runtime.warn import warn
 from ..._typing import Array, Fold, Index, Parameters
 from ...data.samples import Samples
+from ...preprocessing.covariates import is_missing
 from .._input.fit_input import FitInput
 
 if TYPE_CHECKING:
@@ -36,11 +37,8 @@ def make_folds(
     A number of folds keeps groups together, and is stratified for a classifier. With "loo" all
     samples are in both parts.
     """
-    if groups is not None and np.shape(groups) != (len(y),):
-        raise ValueError(
-            f"groups must have one entry for each of the {len(y)} samples of X; got "
-            f"{np.shape(groups)[0] if np.ndim(groups) else repr(groups)}."
-        )
+    if groups is not None:
+        _check_groups(groups, len(y))
     if isinstance(cv, str):
         if groups is not None:
             raise ValueError(
@@ -84,6 +82,7 @@ def make_splitter(
         raise ValueError(f"cv={cv!r} needs all samples in memory: pass a number of folds.")
     if groups is None or not (cv is None or isinstance(cv, Integral)):
         return check_cv(cv, y, classifier=classifier)
+    _check_groups(groups, int(np.shape(y)[0]))
     asked, found = 5 if cv is None else int(cv), len(np.unique(np.asarray(groups)))
     if found < 2:
         raise ValueError(
@@ -96,6 +95,22 @@ def make_splitter(
             f"folds of one group each. Pass cv={found} or more groups."
         )
     return (StratifiedGroupKFold if classifier else GroupKFold)(min(asked, found))
+
+
+def _check_groups(groups: ArrayLike, n: int) -> None:
+    """Refuse groups of another shape, and samples without one."""
+    if np.shape(groups) != (n,):
+        raise ValueError(
+            f"groups must have one entry for each of the {n} samples of X; got "
+            f"{f'shape {np.shape(groups)}' if np.ndim(groups) else repr(groups)}."
+        )
+    given = np.asarray(groups)
+    missing = np.flatnonzero([is_missing(one) for one in given] if given.dtype.kind in "fO" else [])
+    if len(missing):
+        raise ValueError(
+            f"groups must have a group for each sample; {len(missing)} of {n} have none, the "
+            f"first is sample {missing[0]}, counted from 0. Leave these samples out."
+        )
 
 
 def _check_weights(
@@ -115,7 +130,7 @@ def _check_weights(
     if len(missing):
         count = int(np.sum((y == missing[0]) & (weights > 0.0)))
         raise ValueError(
-            f"fold {k} of cv has no sample to {name} on of {len(missing)} of the classes, one with "
+            f"fold {k} of cv has no sample to {name} on of a class with "
             f"{counted(count, 'sample')} of positive sample_weight. A class of one sample or one "
             "group cannot be cross-validated: leave it out. For larger ones pass stratified folds: "
             "cv=StratifiedKFold(5, shuffle=True, random_state=0)."
