@@ -38,7 +38,7 @@ def make_folds(
     samples are in both parts.
     """
     if groups is not None:
-        _check_groups(groups, len(y))
+        check_groups(groups, len(y))
     if isinstance(cv, str):
         if groups is not None:
             raise ValueError(
@@ -82,7 +82,7 @@ def make_splitter(
         raise ValueError(f"cv={cv!r} needs all samples in memory: pass a number of folds.")
     if groups is None or not (cv is None or isinstance(cv, Integral)):
         return check_cv(cv, y, classifier=classifier)
-    _check_groups(groups, int(np.shape(y)[0]))
+    check_groups(groups, int(np.shape(y)[0]))
     asked, found = 5 if cv is None else int(cv), len(np.unique(np.asarray(groups)))
     if found < 2:
         raise ValueError(
@@ -97,7 +97,7 @@ def make_splitter(
     return (StratifiedGroupKFold if classifier else GroupKFold)(min(asked, found))
 
 
-def _check_groups(groups: ArrayLike, n: int) -> None:
+def check_groups(groups: ArrayLike, n: int) -> None:
     """Refuse groups of another shape, and samples without one."""
     if np.shape(groups) != (n,):
         raise ValueError(
