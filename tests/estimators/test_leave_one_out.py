@@ -58,6 +58,19 @@ def test_residuals_are_those_of_refits(model):
     assert found.influence.shape == found.refitted.shape == (N,)
 
 
+@pytest.mark.parametrize("model", [RMR(8.0, C=1.0), RGLM(10.0), RMRCV(taus=[8.0, 4.0], cv=2)])
+def test_flat_samples_have_the_shape_of_fit(model):
+    """They were read as vectors, with residuals of another model."""
+    model = clone(model).fit(data.X, data.y)
+    flat = data.X.reshape(N, -1)
+    expected, found = (model.leave_one_out(X, data.y) for X in (data.X, flat))
+    np.testing.assert_array_equal(found.residuals, expected.residuals)
+    for one in (found, expected):
+        np.testing.assert_array_equal(
+            one.predict_interval(new.X[:3]), expected.predict_interval(new.X[:3].reshape(3, -1))
+        )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "y", "Z"),

@@ -66,8 +66,13 @@ def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
     return array
 
 
-def to_xarray(values: Values, labels: MatrixLabels | None, name: str | None) -> Any:
-    """A matrix (p, q), or one for each sample (n, p, q), as a DataArray with its labels."""
+def to_xarray(
+    values: Values, labels: MatrixLabels | None, name: str | None, of_each: str | None = None
+) -> Any:
+    """A matrix (p, q), or several (k, p, q), as a DataArray with its labels.
+
+    Several are one for each sample, unless `of_each` names another dimension.
+    """
     try:
         import xarray
     except ImportError as error:
@@ -75,7 +80,8 @@ def to_xarray(values: Values, labels: MatrixLabels | None, name: str | None) -> 
     labels = labels or UNNAMED
     dims, coords = list(labels.dims), list(labels.coords)
     if values.ndim == 3:
-        dims, coords = [labels.sample_dim, *dims], [labels.sample_coords, *coords]
+        first = (labels.sample_dim, labels.sample_coords) if of_each is None else (of_each, None)
+        dims, coords = [first[0], *dims], [first[1], *coords]
     known = {dim: one for dim, one in zip(dims, coords, strict=True) if one is not None}
     return xarray.DataArray(values, dims=dims, coords=known, name=name)
 

@@ -108,7 +108,10 @@ def _single(name: str, value: Any) -> Any:
     if not isinstance(value, list):
         return value
     if len(value) > 1:
-        raise ValueError(f"--{name} must be one value where nothing is chosen; got {len(value)}.")
+        raise ValueError(
+            f"--{name} must be one value where nothing is chosen; got {len(value)}, separated by "
+            "commas. A decimal number has a point, as in 0.5."
+        )
     return value[0]
 
 

@@ -192,6 +192,9 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
             "model.estimators_[k].leave_one_out(X, y[:, k]) is that of label k, NaN where it is "
             f"missing. {FOLDS}"
         )
+    # Of the shape and the names of fit: flat samples would be read as vectors.
+    X = model._validate_samples(given.X, keeps_dtype=not model._takes_missing)
+    given = given._replace(X=X)
     search = hasattr(model, "best_estimator_")
     model.dual_coef_  # noqa: B018  (of samples in blocks it is computed now, not by a copy)
     fitted: MatrixEstimator = model.best_estimator_ if search else with_numbers(copy.copy(model))

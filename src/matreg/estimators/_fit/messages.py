@@ -96,6 +96,11 @@ def warn_of_zero(
             f"all labels are within epsilon={epsilon:.4g} of a constant; they span only "
             f"{np.ptp(y):.4g}. Lower epsilon, or leave it at 'scale', which follows their units."
         )
+    elif covariates:
+        message = (
+            "what they leave of the labels does not vary with the samples. Categories of nearly "
+            "one sample each fit all labels by themselves."
+        )
     same = "predictions are made of the covariates alone"
     so = same if covariates else "all predictions are the same"
     warn(f"W = 0, so that {so}: {message}")
