@@ -170,6 +170,14 @@ def test_clean_samples_that_vanish_do_not_overflow():
     assert np.isfinite(model.objective_)
 
 
+def test_samples_below_all_units_are_cleaned():
+    samples = np.r_[X[:6], np.full((6, 2, 2), 5e-324)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = GRMR(max_iter=2).fit(samples, y[:12])
+    assert np.isfinite(model.predict(samples)).all()
+
+
 def test_residuals_relative_to_nothing_do_not_overflow():
     assert np.isfinite(relative(9.0, 0.0)) and relative(9.0, 1.0) == 3.0
 

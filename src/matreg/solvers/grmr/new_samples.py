@@ -33,6 +33,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..._runtime.progress import Line, reached
 from ..._runtime.warn import warn
 from ..._typing import Array, Mask
+from ...data.units import SMALLEST
 from ...linalg.threads import single_threaded
 from ...linalg.thresholding import soft
 from .decompose import Decomposition
@@ -160,7 +161,8 @@ class SplitSpace:
         if not new.rho.any():
             first = every
             known = new.D.shape[1] if new.missing is None else (~new.missing[todo]).sum(axis=1)
-            mean = np.abs(new.D[todo]).sum(axis=1) / known
+            # Samples that are zero beside all units have no penalty that float64 holds.
+            mean = np.maximum(np.abs(new.D[todo]).sum(axis=1) / known, SMALLEST)
             new.rho[todo] = self.lam * np.sqrt(new.D.shape[1]) / (4.0 * mean)
             new.low_rank[todo] = self.prox(new.D[todo], new.rho[todo])
         D, X, Y, rho = new.D[todo], new.low_rank[todo], new.Y[todo], new.rho[todo]
