@@ -196,7 +196,7 @@ class Progress(Line):
         return self
 
     def expect(self, count: int) -> None:
-        """Begin at least `count` steps of another kind, whose rate then determines the time left."""
+        """Begin at least `count` steps of another kind; their rate now determines the time left."""
         self.total = max(self.total, self.done + count)
         self.begun, self.before = time.perf_counter(), self.done
 

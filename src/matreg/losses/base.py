@@ -6,8 +6,8 @@ from typing import Protocol
 
 from .._typing import Array
 
-# Two sums count as equal if they differ by less than this, relative to the sizes of their terms: 45
-# units of rounding.
+# Two sums count as equal if they differ by less than this, relative to the sizes of their terms.
+# This is 45 times the machine epsilon.
 ROUNDING = 1e-14
 
 
@@ -27,10 +27,10 @@ class Loss(Protocol):
         ...
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Nearby point of finite conjugate, of sum `total` unless that is None."""
+        """Nearby point where the conjugate is finite, with the sum `total` unless that is None."""
         ...
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest dual variable of each sample; needed with covariates only."""
+        """Smallest and largest dual variable of each sample; only needed with covariates."""
         ...
