@@ -1,4 +1,4 @@
-"""Consecutive samples: what passes over all samples see at a time."""
+"""Consecutive samples, the unit in which passes over all samples read the data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Block(NamedTuple):
     # (k,): labels and sample weights.
     y: Array
     weights: Array
-    # (k, m): all columns without a penalty, the ones included; None without covariates.
+    # (k, m): all columns without a penalty, including the ones; None without covariates.
     Z: Array | None = None
 
     @property
@@ -28,7 +28,7 @@ class Block(NamedTuple):
         return ArrayDesign(self.X[:, :, None])
 
     def basis(self, fit_intercept: bool) -> Basis:
-        """The columns without a penalty: the covariates, or else ones or none."""
+        """The columns without a penalty: `Z` if there are covariates, else ones or no column."""
         return intercept(fit_intercept) if self.Z is None else Columns(self.Z)
 
     def part(self, start: int, stop: int) -> Block:

@@ -22,8 +22,9 @@ from ..linalg.thresholding import soft_threshold
 class SpectralPenalty:
     """``ridge/2 ||W||_F^2 + h(W)`` with h a convex function of the singular values.
 
-    A subclass defines :meth:`part`, :meth:`derivative` and :meth:`threshold`; for ``ridge = 0``
-    it also defines :meth:`shrink_factor` and :meth:`conjugate`. Everything else follows.
+    A subclass defines :meth:`part`, :meth:`derivative` and :meth:`threshold`, from which everything
+    else follows. For ``ridge = 0`` it must also define :meth:`shrink_factor`, :meth:`conjugate` and
+    :meth:`best_multiple`.
 
     Parameters
     ----------
