@@ -95,7 +95,7 @@ class Samples:
         For each of the m given samples, the index of its distinct sample; -1 if its weight is zero.
     share : ndarray of shape (m,)
         Weight of each given sample, divided by the total weight of its distinct sample.
-    Z : ndarray of shape (n, l) or None
+    Z : ndarray of shape (n, c) or None
         Covariates of the distinct samples, without a column of ones; samples are only equal if
         their covariates are.
     table : ndarray of shape (l, k) or None

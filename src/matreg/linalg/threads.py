@@ -34,7 +34,7 @@ def controller() -> ThreadpoolController:
 
 @cache
 def guests() -> ThreadpoolController:
-    """Handle of the BLAS libraries other than NumPy's; of none if NumPy's is not recognised."""
+    """Handle of the BLAS libraries other than NumPy's; of none if all packages share one."""
     paths = [library["filepath"] for library in controller().info()]
     others = [path for path in paths if not belongs_to_numpy(path)]
     return controller().select(filepath=others if len(others) < len(paths) else [])

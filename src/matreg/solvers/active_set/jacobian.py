@@ -17,14 +17,14 @@ from ...thresholds import KERNEL_NUMBERS, SMALL_SYSTEM
 from .box_qp import BoxQuadratic
 from .kernels import DenseKernel, FactoredKernel, Kernel
 
-# K is computed in double precision if the typical weight of a coordinate (of those below 1) is
-# smaller than this: the rounding errors of heavy ones would swamp the light ones.
+# K is computed in double precision if the typical weight of a coordinate (among weights below 1) is
+# smaller than this: rounding errors of heavy coordinates would swamp the light ones.
 TOO_LIGHT = 3e-5
 
 
 @dataclass(frozen=True)
 class Point:
-    """Iterate, with the side of each sample and the thresholding of ``Z + (sigma - 1) W``."""
+    """Iterate, with the side of each sample and the thresholding of ``Z + (sigma - rho) W``."""
 
     W: Array
     gamma: Array
@@ -36,17 +36,17 @@ class Point:
 
     @property
     def thresholded(self) -> Array:
-        """What ``sigma W`` tends to."""
+        """The thresholded matrix (p, q), which equals ``sigma W`` at a solution."""
         return self.threshold.compose(self.threshold.g)
 
     @property
     def low_rank(self) -> Factors:
-        """W without the singular values that the thresholding says are zero."""
+        """W, truncated to the rank of the thresholded matrix."""
         return truncated(self.W, self.threshold.r)
 
 
 def gram(Phi: NDArray[Any]) -> Array:
-    """``Phi Phi'`` and a ridge as small as its rounding allows, which only slows beta down."""
+    """``Phi Phi'`` plus a ridge of the size of its rounding error, which only shortens steps."""
     K = (Phi @ Phi.T).astype(np.float64, copy=False)
     ridge = 1e-14 if Phi.dtype == np.float64 else 1e-7
     np.einsum("ii->i", K)[:] += ridge * float(np.trace(K)) / len(K)
@@ -56,20 +56,20 @@ def gram(Phi: NDArray[Any]) -> Array:
 class Linearisation:
     """The thresholding around a point, and the quadratic problem of a step.
 
-    ``SVT(M + dM) - sigma (W + dW)`` with ``dM = dZ + (sigma - 1) dW`` vanishes to first order for
-    ``dW = psi(J)[SVT(M) - sigma W] + phi(J)[dZ]``, where ``psi(O) = 1 / (O + sigma (1 - O))`` and
-    ``phi(O) = O psi(O)``.
+    ``SVT(M + dM) - sigma (W + dW)`` with ``dM = dZ + (sigma - rho) dW`` vanishes to first order for
+    ``dW = psi(J)[SVT(M) - sigma W] + phi(J)[dZ]``, where ``psi(O) = 1 / (rho O + sigma (1 - O))``
+    and ``phi(O) = O psi(O)``.
     """
 
     def __init__(self, problem: RMRProblem, at: Point, double: bool = False) -> None:
         self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
         self.sigma, self.threshold = at.sigma, at.threshold
-        self.double = double  # whether single precision was not enough, here or before
+        self.double = double  # whether single precision was not enough, now or before
         K = self.kernel(at.threshold.coordinates(self.phi), problem.design)
         self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.linear_gamma)
 
     def kernel(self, coordinates: Coordinates, design: Design) -> Kernel:
-        """``K = Phi Phi'``, in single precision where that is enough."""
+        """``K = Phi Phi'``, computed in single precision if this is accurate enough."""
         n = design.n
         if coordinates.size < n:
             Phi = coordinates.of_samples(design)
@@ -85,25 +85,25 @@ class Linearisation:
         return DenseKernel(gram(coordinates.of_samples(design)))
 
     def typical_weight(self) -> float:
-        """Median of the weights of the coordinates that turn the singular vectors of W."""
+        """Median weight of the coordinates that rotate the singular vectors of W."""
         at = self.threshold
         turning = self.phi(np.stack([at.Os[: at.r, at.r :], at.Oa[: at.r, at.r :]]))
         return float(np.median(turning)) if turning.size else 1.0
 
     def psi(self, O: Array) -> Array:
-        """Slopes by which W makes up for its own error."""
+        """Factors from an error of the thresholding to the correction of W, per eigenvalue O."""
         return 1.0 / (self.ridge * O + self.sigma * (1.0 - O))
 
     def phi(self, O: Array) -> Array:
-        """Slopes by which W follows Z."""
+        """Factors from a change of Z to the change of W, per eigenvalue O."""
         return O * self.psi(O)
 
     def drift(self, at: Point) -> Array:
-        """How W changes if beta does not."""
+        """Change of W (p, q) in the Newton step if beta does not change."""
         return self.threshold.apply(at.thresholded - self.sigma * at.W, self.psi)
 
     def follow(self, dZ: Array) -> Array:
-        """How W follows Z."""
+        """Change of W (p, q) that a change dZ (p, q) causes."""
         return self.threshold.apply(dZ, self.phi)
 
 
