@@ -20,7 +20,7 @@ method            when it is tried
                   above, ``augmented`` is tried
 ================  ================================================================================
 
-On request, ``first-order`` solves problems with any convex loss and penalty, and ``admm`` is the
+Two further methods are ``first-order``, for any convex loss and penalty, and ``admm``, the
 algorithm of the paper. Samples that are stored and larger than scikit-learn's ``working_memory``
 are read block by block (:mod:`.passes`), whatever the method.
 """

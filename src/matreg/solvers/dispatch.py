@@ -1,9 +1,9 @@
 """The entry point of all solvers: takes a model and samples, returns a certified result.
 
-The solver is chosen by the following questions, in this order. Are the samples in memory or read
-block by block? Is the loss piecewise and the penalty spectral with a ridge (RMR), the loss smooth
-and the penalty a spectral elastic net (R-GLM), or has the loss a prox and the penalty is that of
-sparse low-rank matrices? The first-order solver takes every other convex problem.
+Samples that are read block by block have solvers of their kind (:mod:`.passes`). In memory, there
+are solvers for a piecewise loss and a spectral penalty with a ridge (RMR), for a smooth loss and a
+spectral elastic net (R-GLM), and for a loss with a prox and the penalty of sparse low-rank
+matrices. The first-order solver takes every other convex problem.
 """
 
 from __future__ import annotations
