@@ -17,11 +17,12 @@ the families "binomial" and "poisson" the fit moves like that of the last reweig
 problem, with the second derivatives of the loss as weights, and the deviance replaces ``n log`` of
 the mean square in the criterion.
 
-RMR. With the epsilon-insensitive loss yhat_i follows y_i where the residual sits on the edge of
-the tube, ``0 < |beta_i| < C s_i``, and does not where it is inside or outside: the degrees of
-freedom are the number of samples on the edge, as for quantile regression (Li, Liu and Zhu 2007).
-The criterion is that of Laplace noise, of asymmetric Laplace noise for the loss "quantile". The
-loss "huber" is not a negative log-likelihood with a free scale, so that AIC and BIC are undefined.
+RMR. With the epsilon-insensitive loss yhat_i follows y_i if the residual is on the edge of the
+tube, ``0 < |beta_i| < C s_i``, and does not depend on y_i if the residual is inside or outside:
+the degrees of freedom are the number of samples on the edge, as for quantile regression (Li, Liu
+and Zhu 2007). The criterion is that of Laplace noise, or of asymmetric Laplace noise for the loss
+"quantile". The loss "huber" is not a negative log-likelihood with a free scale, so that AIC and
+BIC are undefined.
 
 Both criteria assume independent samples, a model fixed in advance and no gross outliers: if labels
 may be wrong, cross-validate with a robust score instead.

@@ -59,7 +59,7 @@ def check_score_name(name: str, bounded: bool = True) -> None:
 
 
 def score_in_print(name: str) -> tuple[str, bool]:
-    """Displayed name of a score, and whether it is minus an error; then the error is shown.
+    """Displayed name of a score, and whether it is minus an error, which is then displayed.
 
     Examples
     --------

@@ -288,7 +288,7 @@ def way(gap: float, goal: float) -> float:
 
 
 def part_of(span: tuple[float, float], share: float) -> float:
-    """Position in the whole of a share of the part `span`."""
+    """Share of the whole work that is reached at a share of its part `span`."""
     low, high = span
     return low + share * (high - low)
 

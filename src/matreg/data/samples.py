@@ -198,7 +198,7 @@ class Samples:
         return merge_duplicates(some.X, y, some.weights, some.Z, some.equal)
 
     def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Array:
-        """Result of a function of all samples as one block: one number, or `columns`, each."""
+        """One number per sample, or `columns` of them: `scan` of all samples as one block."""
         return scan(Block(0, self.X.reshape(self.n, -1), self.y, self.weights, self.Z))
 
     def take(self, rows: Index | Mask) -> Samples:

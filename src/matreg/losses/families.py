@@ -81,7 +81,7 @@ class LossFamily:
         return y
 
     def check(self, y: Array, weights: Array) -> None:
-        """Raise an error if the objective has no minimum for these labels (weights positive)."""
+        """Raise an error if the loss has no minimum for these labels, all of positive weight."""
 
     def mean(self, f: Array) -> Array:
         """Predicted labels from the linear predictors ``f = <W, X_i> + b``."""

@@ -213,7 +213,7 @@ class BoxQuadratic:
                 fewest, patience = wrong, 3
             else:
                 patience -= 1
-                self.system = None  # the borders of an ill-conditioned system may be to blame
+                self.system = None  # borders of an ill-conditioned system may be inaccurate
             side = after
         return None
 

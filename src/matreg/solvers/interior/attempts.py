@@ -79,7 +79,7 @@ def solve_cold(
 
 
 def smaller_box(problem: RMRProblem) -> RMRProblem | None:
-    """The problem in a smaller box, or None if the problem's box is not huge.
+    """The problem in a smaller box; None if its box is not huge, or not bounded.
 
     If the optimum in the smaller box is in the interior of the box and of the tube, it is the
     optimum of the problem, which the certificate checks. The smaller problem has a slightly

@@ -154,7 +154,7 @@ class Pivoting:
         return self._all_at_once(i, start, e) or self._one_by_one(i, start, e)
 
     def residuals_of(self, solution: Solution) -> Array:
-        """Residuals (n,) of all samples, including the change of the intercept."""
+        """Residuals (n,) of all samples for a solution, including the change of the intercept."""
         return self.r + solution.e - self.e + self.D * (solution.beta - self.beta)
 
     def _all_at_once(self, i: int, start: Solution, e0: Array) -> Solution | None:
