@@ -57,7 +57,7 @@ class Step:
 
     @property
     def W(self) -> Factors:
-        """Coefficients."""
+        """Coefficients W (p, q), as factors."""
         return self.bases.restore(self.result.W)
 
 

@@ -105,7 +105,7 @@ def room(distance: Array, width: Array) -> Array:
 
 
 def between(pull: Array, length: Array, mu: float) -> Array:
-    """Distances of x from 0 and from `length` with ``mu / (length - x) - mu / x = pull``."""
+    """Distances (2, n) of x from 0 and from `length` with ``mu / (length - x) - mu / x = pull``."""
     strength = np.abs(pull) * length
     near = 2.0 * mu * length / (2.0 * mu + strength + np.hypot(strength, 2.0 * mu))
     ends = np.stack([near, length - near])
@@ -182,7 +182,7 @@ class Inside(NamedTuple):
 
 
 def sizes(loss: PiecewiseLoss, r: Array) -> tuple[float, Array]:
-    """Typical size of the residuals, and of the multiplier of each sample."""
+    """Typical size of the residuals, and typical size (n,) of the multiplier of each sample."""
     size = float(np.mean(np.abs(r) + loss.epsilon))
     with np.errstate(divide="ignore", invalid="ignore"):  # a slope without bound has curvature
         return size, np.where(np.isfinite(loss.size), loss.size, size / loss.curvature)

@@ -121,12 +121,12 @@ class BesideSquares:
         return float(self.own.value(first) + self.squares.value(last))
 
     def _gradient(self, r: Array) -> Array:
-        """Derivative with respect to the residuals."""
+        """Derivatives (n,) with respect to the residuals."""
         first, last = self._parts(r)
         return np.concatenate([self.own.gradient(first), last / self.squares.curvature])
 
     def _second_derivative(self, r: Array) -> Array:
-        """Second derivative with respect to the residuals, by sample."""
+        """Second derivatives (n,) of the losses of single residuals."""
         first, _ = self._parts(r)
         return np.concatenate([self.own.second_derivative(first), 1.0 / self.squares.curvature])
 
@@ -147,7 +147,7 @@ class BesideSquares:
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest slope, by sample."""
+        """Smallest and largest slope (n,) per sample."""
         both = zip(self.own.bounds, self.squares.bounds, strict=True)
         low, high = (np.concatenate(one) for one in both)
         return low, high

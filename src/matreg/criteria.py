@@ -170,7 +170,7 @@ def rglm_degrees_of_freedom(
 
 
 def _tangent(design: Design, point: SolverResult, tau: float) -> tuple[Array, Array]:
-    """Samples in an orthonormal basis of the tangent space, and the penalties of its vectors."""
+    """Samples (n, d) in an orthonormal basis of the tangent space, and the penalties (d,)."""
     wide = design.p <= design.q
     X = design.stack() if wide else design.stack().transpose(0, 2, 1)
     B, G = point.W.matrix, design.adjoint(point.beta)

@@ -73,12 +73,12 @@ def spread(y: Array, weights: Array, centred: bool = True) -> float:
 def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> float:
     """Share of the sample-label association that is expected under random labels.
 
-    With s_i the sign of the label i around the median, and samples around their mean, it is
+    With s_i the sign of label i minus the median, and samples minus their mean, the share is
 
         sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2,
 
-    the mean of the denominator over random signs, divided by the denominator. It is about 1 if the
-    labels are noise, and otherwise falls as one over the number of samples.
+    the mean of the denominator over random signs, divided by the denominator. The share is about 1
+    if the labels are noise, and otherwise inversely proportional to the number of samples.
 
     The share is at most 1. `centred` says whether constants added to samples and labels change
     nothing, as with an intercept.
@@ -103,7 +103,7 @@ def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> fl
 
 
 def size(X: Array, weights: Array, centred: bool = True) -> float:
-    """Median Frobenius norm of the samples around their entrywise median, or around zero.
+    """Median Frobenius norm of the samples, minus their entrywise median if `centred`.
 
     Missing entries of the samples (n, p, q) are NaN; their squares are replaced by the mean square
     of the sample's other entries. `centred` says whether a matrix added to all samples changes

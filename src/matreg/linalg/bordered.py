@@ -42,15 +42,15 @@ class Rows(Protocol):
         ...
 
     def take(self, index: Index) -> Array:
-        """Some rows."""
+        """Some rows of Phi, of shape (k, d)."""
         ...
 
     def forward(self, f: Array) -> Array:
-        """``Phi f``."""
+        """``Phi f``, of shape (n,)."""
         ...
 
     def adjoint(self, x: Array) -> Array:
-        """``Phi'x``."""
+        """``Phi'x``, of shape (d,)."""
         ...
 
 
@@ -61,15 +61,15 @@ class Stored:
         self.Phi, self.shape = Phi, Phi.shape
 
     def take(self, index: Index) -> Array:
-        """Some rows."""
+        """Some rows of Phi, of shape (k, d)."""
         return self.Phi[index]
 
     def forward(self, f: Array) -> Array:
-        """``Phi f``."""
+        """``Phi f``, of shape (n,)."""
         return self.Phi @ f
 
     def adjoint(self, x: Array) -> Array:
-        """``Phi'x``."""
+        """``Phi'x``, of shape (d,)."""
         return x @ self.Phi
 
 
@@ -81,15 +81,15 @@ class Images:
         self.shape = (design.n, coordinates.size)
 
     def take(self, index: Index) -> Array:
-        """Some rows."""
+        """Some rows of Phi, of shape (k, d)."""
         return self.coordinates.of_samples(self.design.take(index))
 
     def forward(self, f: Array) -> Array:
-        """``Phi f``."""
+        """``Phi f``, of shape (n,)."""
         return self.design.forward(self.coordinates.adjoint(f))
 
     def adjoint(self, x: Array) -> Array:
-        """``Phi'x``."""
+        """``Phi'x``, of shape (d,)."""
         return self.coordinates.of(self.design.adjoint(x)[None])[0]
 
 

@@ -15,11 +15,11 @@ class Loss(Protocol):
     """What a certificate needs of a loss."""
 
     def value(self, r: Array) -> float:
-        """Sum of the losses of the residuals."""
+        """Sum of the losses of the residuals r (n,)."""
         ...
 
     def conjugate(self, beta: Array) -> float:
-        """``sup_r beta'r - L(r)`` for a `beta` where it is finite."""
+        """``sup_r beta'r - L(r)`` for a `beta` (n,) where it is finite."""
         ...
 
     def best_intercept(self, r: Array, total: float = 0.0) -> float:

@@ -174,7 +174,7 @@ def first_ratio(problem: Problem[Any, Any]) -> float:
 
 
 def balanced(ratio: float, primal: float, dual: float) -> float:
-    """The ratio of the steps, changed by 5 % if one variable moves more than twice as much."""
+    """Ratio of the step lengths, changed by 5 % if one variable moves more than twice as much."""
     if not (primal > 0.0 and dual > 0.0):
         return ratio
     if primal > 2.0 * dual:

@@ -5,7 +5,7 @@ The equations are those of the interior point method without its barriers
 ``sigma >= rho``
 
     SVT_tau(Z + (sigma - rho) W) = sigma W,
-    beta_i a subgradient of the loss at the residual y_i - <W, X_i> - (Z gamma)_i.
+    beta_i is a subgradient of the loss at the residual of sample i.
 
 The first equation is linearised, the second is not: each step solves a box-constrained quadratic
 problem (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is computed. From the

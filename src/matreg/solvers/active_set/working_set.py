@@ -181,10 +181,10 @@ def centred(problem: RMRProblem, residual: Array) -> Array:
 
 
 def on_edge(beta: Array, loss: PiecewiseLoss) -> Mask:
-    """Samples whose multipliers are neither zero nor at a bound."""
+    """Mask (n,) of the samples whose multipliers are neither zero nor at a bound."""
     return np.abs(sides(snapped(beta, loss), loss)) == 1.0
 
 
 def crossing(loss: PiecewiseLoss, r: Array, move: Array | float) -> Mask:
-    """Samples that change sides if their residuals change by `move` in either direction."""
+    """Mask (n,) of the samples that change sides if residuals change by `move` in a direction."""
     return loss.gradient(r - move) != loss.gradient(r + move)

@@ -53,7 +53,7 @@ class GRMRResult:
 
     @property
     def coef(self) -> Factors:
-        """Coefficients."""
+        """Coefficients W (p, q), as factors."""
         return self.problem.bases.restore(self.fit.W)
 
     @property

@@ -46,7 +46,7 @@ def bounds_of(beta: Array, loss: PiecewiseLoss) -> Array:
 
 
 def free_samples(beta: Array, loss: PiecewiseLoss) -> Mask:
-    """Samples whose multiplier is neither zero nor at its bound."""
+    """Mask (n,) of the samples whose multiplier is neither zero nor at its bound."""
     size, margin = np.abs(beta), 1e-5
     return (size > margin * size.max(initial=0.0)) & (size < (1.0 - margin) * bounds_of(beta, loss))
 

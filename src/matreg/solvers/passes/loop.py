@@ -55,7 +55,7 @@ class Passes(History):
 
 
 class Stream(Bounds):
-    """One run, with the arguments of :func:`solve_stream`: the best point so far and its bounds."""
+    """One run of :func:`solve_stream`, with its arguments: the best point so far and its bounds."""
 
     def __init__(
         self,

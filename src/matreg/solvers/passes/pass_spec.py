@@ -60,12 +60,12 @@ class PassSpec:
         )
 
     def residuals(self, block: Block) -> Array:
-        """Residuals of the samples of a block."""
+        """Residuals (k,) of the samples of a block."""
         fitted = block.design.forward(self.W) + block.basis(self.fit_intercept).times(self.gamma)
         return np.asarray(block.y - fitted)
 
     def look(self, piece: Block) -> PassSummary:
-        """The summary of some rows."""
+        """The summary of a piece of a block."""
         y, weights = piece.y, piece.weights
         index = piece.start + np.arange(len(y))
         # Samples that are not finite, or too large, are reported.

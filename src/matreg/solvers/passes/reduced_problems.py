@@ -56,7 +56,7 @@ class Lift:
     shares: Array  # (4,): shares theta of the groups
 
     def __call__(self, block: Block) -> Array:
-        """Multipliers of the samples of a block."""
+        """Multipliers (k,) of the samples of a block."""
         r = self.spec.residuals(block)
         groups, _ = self.spec.groups(self.spec.loss_of(block.y, block.weights), r)
         beta = np.asarray(self.shares @ groups)

@@ -29,7 +29,7 @@ class Tangent:
         return cls(summary.loss + ridge, G, g - slopes)
 
     def slope(self, D: Array, dgamma: Array) -> float:
-        """Derivative of the loss in a direction."""
+        """Derivative of the loss in the direction D (p, q), dgamma (k,)."""
         return -float(self.G @ D.reshape(-1)) - float(self.g @ dgamma)
 
 

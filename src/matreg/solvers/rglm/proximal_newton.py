@@ -77,7 +77,7 @@ class ProximalPoint:
         return self.sigma / (1.0 + self.ridge * self.sigma)
 
     def at(self, beta: Array) -> DualPoint:
-        """Evaluate a dual point."""
+        """The dual point with multipliers beta (n,)."""
         step, z = self.step, self.z
         Z = step / self.sigma * self.centre + step * self.design.adjoint(beta)
         shrink = partial(soft_threshold, tau=step * self.tau)
