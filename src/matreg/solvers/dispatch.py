@@ -135,10 +135,9 @@ def steps_of(
     options: dict[str, Any],
     first: SolverResult | None = None,
 ) -> list[Step]:
-    """Solve the steps of an adaptive model; `taus` has one value per step.
+    """Solve the steps of an adaptive model for `taus`; `first` is the first result, if known.
 
-    `first` is the result of the first step, if it is known. A start in the options is used for the
-    first step only, as the other steps are solved in other bases.
+    A start in the options is for the first step only, as other steps are solved in other bases.
     """
     options = dict(options)
 

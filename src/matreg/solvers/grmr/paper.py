@@ -36,7 +36,7 @@ class PaperSplit:
         self.t, self.c, self.ahead = 1.0, np.inf, 0.0
         self.residuals = (np.inf, np.inf)
         curvature = float(np.max(1.0 / (problem.coupling.curvature * problem.root**2)))
-        self.curvature = curvature * float(problem.w @ problem.w)  # upper bound, of the loss
+        self.curvature = curvature * float(problem.w @ problem.w)  # upper bound for the loss
 
     def step(self) -> None:
         """One iteration of Algorithm 2."""
