@@ -1,7 +1,7 @@
 """Robust regression on matrices.
 
-The estimators are here: ``from matreg import RMR``. The package follows the theory from loss to
-estimator; CONTRIBUTING.md says which part may import which.
+The estimators are imported from here: ``from matreg import RMR``. The package follows the theory
+from loss to estimator; CONTRIBUTING.md says which part may import which.
 
 losses  penalties  barriers        value, prox, conjugate; bounds in interior point methods
 design  data                       samples as a linear operator; with labels and weights

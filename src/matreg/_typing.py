@@ -1,4 +1,4 @@
-"""Types that many modules name."""
+"""Types that many modules use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Index = NDArray[np.intp]
 
 
 class Table(Protocol):
-    """A data frame of any library: columns with names."""
+    """A data frame of any library, with named columns."""
 
     @property
     def columns(self) -> Iterable[object]:
@@ -23,9 +23,9 @@ class Table(Protocol):
 
 
 # Covariates as users pass them: numbers (n, m), a table, or a dict of columns, with names in any
-# order and categories as text. None where there are none.
+# order and categories as text. None if there are no covariates.
 Covariates = ArrayLike | Mapping[str, ArrayLike] | Table | None
-# Weights of samples as users pass them; None is ones.
+# Weights of samples as users pass them; None means that all weights are 1.
 Weights = ArrayLike | None
 # Indices of the training and of the test samples.
 Fold = tuple[Index, Index]

@@ -1,4 +1,4 @@
-"""Models with flat coefficients, for libraries of vectors."""
+"""Models with flat coefficients, for libraries that expect samples to be vectors."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def _has(method: str) -> Any:
 
 
 class FlatModel(MetaEstimatorMixin, BaseEstimator):
-    """A model of matreg whose coefficients are flat, as those of scikit-learn's linear models.
+    """A model of matreg with flat coefficients, like those of scikit-learn's linear models.
 
-    ``mne.decoding.LinearModel`` and others multiply `coef_` with flat samples. `coef_` of matreg's
-    models is a matrix; here it is a row. The model can also replace ``LinearModel``:
+    ``mne.decoding.LinearModel`` and others multiply `coef_` by flat samples. `coef_` of matreg's
+    models is a matrix; here it is a vector. The model can also replace ``LinearModel``:
     ``mne.decoding.get_coef`` finds `filters_` and `patterns_`, in the shape of the samples.
 
     Parameters
     ----------
     estimator : model
-        A model of matreg. With flat samples it needs its `matrix_shape`.
+        A model of matreg. If the samples are flat, its `matrix_shape` must be set.
 
     Attributes
     ----------
@@ -46,13 +46,13 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
     intercept_ : float or ndarray of shape (n_problems,)
         Intercepts.
     filters_ : ndarray of shape (n_problems, p, q) or (n_problems, p*q)
-        W in the shape of the samples of `fit`. There is one problem, except for more than two
-        classes.
+        W in the shape of the samples of `fit`. There is one problem unless there are more than
+        two classes.
     patterns_ : ndarray of the same shape
-        Patterns of the filters: how the samples change per unit of the
-        prediction (:func:`matreg.inspection.pattern`), on all samples of `fit`.
+        Patterns of the filters: how the samples change per unit of the prediction
+        (:func:`matreg.inspection.pattern`), computed from all samples of `fit`.
     classes_ : ndarray of shape (n_classes,)
-        Classes, of a classifier.
+        Classes; only for a classifier.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n,)
             Labels.
         **fit_params
-            What `fit` of the estimator takes beside them.
+            Further arguments of the estimator's `fit`.
 
         Returns
         -------
@@ -102,19 +102,19 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def coef_(self) -> Array:
-        """Coefficients, row after row."""
+        """Coefficients W, row after row, of shape (p*q,) or (n_problems, p*q)."""
         rows = self._rows()
         return rows if hasattr(self.estimator_, "classes_") else rows[0]
 
     @property
     def intercept_(self) -> Any:
-        """Intercepts."""
+        """Intercepts: a float, or an array of shape (n_problems,) for a classifier."""
         b = self._fitted().intercept_
         return np.atleast_1d(b) if hasattr(self.estimator_, "classes_") else b
 
     @property
     def classes_(self) -> Any:
-        """Classes, of a classifier."""
+        """Classes; only for a classifier."""
         return self.estimator_.classes_
 
     @property
@@ -137,14 +137,14 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
-            What the estimator predicts.
+            Predictions of the estimator.
         """
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)
 
     @available_if(_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> Array:
-        """Decisions on samples, of a classifier.
+        """Decision function of a classifier.
 
         Parameters
         ----------
@@ -154,13 +154,13 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)
-            Those of the estimator.
+            Values of the estimator's decision function.
         """
         return self.estimator_.decision_function(X)
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Probabilities of the classes, of a classifier that has them.
+        """Probabilities of the classes, for a classifier that has `predict_proba`.
 
         Parameters
         ----------
@@ -170,12 +170,12 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_classes)
-            In the order of `classes_`.
+            Probabilities, in the order of `classes_`.
         """
         return self.estimator_.predict_proba(X)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Score of the predictions, as the estimator scores.
+        """Score of the predictions, by the `score` method of the estimator.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class FlatModel(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         float
-            R^2 or the share of right classes, for most models.
+            R^2 or the accuracy, for most models.
         """
         check_is_fitted(self, "estimator_")
         return float(self.estimator_.score(X, y, sample_weight=sample_weight))

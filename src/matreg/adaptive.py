@@ -7,19 +7,19 @@ problems. From a solution ``V = U diag(s) Q'`` in bases (L, R), which are identi
     Y = L U diag(s) U'L',          Z = R'Q diag(s) Q'R,
     L+ = (I + Y / delta)^(1/2),    R+ = (I + Z / delta)^(1/2),
 
-and the next problem is that of ``W = L+ V R+``. A direction that the solution does not have costs
-tau as before; one with a singular value s costs ``tau / (1 + s / delta)``. With the delta of the
-first step, a share of the largest singular value, and without a ridge every step decreases
+and the next problem has coefficients ``W = L+ V R+``. A direction that is not in the solution costs
+tau as before; one with a singular value s costs ``tau / (1 + s / delta)``. If delta keeps its value
+from the first step, a share of the largest singular value, and there is no ridge, every step
+decreases
 
     loss(W) + tau delta / 2 (log det(I + Y / delta) + log det(I + Z / delta)),
 
 where the second term is the smallest over all Y, Z with ``[[Y, W], [W', Z]]`` positive
-semidefinite: a concave penalty of the singular values. The certificate is that of each convex
-problem.
+semidefinite: a concave penalty of the singular values. Each convex problem has its own certificate.
 
 If the absolute entries have a penalty, too, the steps reweight the entries and leave the bases: an
 entry w of a solution costs ``1 / (1 + |w| / delta)`` of its weight in the next problem (Candes,
-Wakin and Boyd 2008), and every step decreases the penalty with
+Wakin and Boyd 2008), and every step decreases the objective with
 ``sum_jk l1_jk delta log(1 + |W_jk| / delta)`` in place of the sum of absolute entries.
 
 References
@@ -44,29 +44,29 @@ from ._typing import Array
 from .bases import PLAIN, Bases
 from .linalg.factors import Factors
 
-# Singular value or entry, relative to the largest one, at which the penalty is halved.
+# Size of a singular value or entry, relative to the largest one, at which its penalty is halved.
 FLOOR = 0.1
 
 
 @dataclass(frozen=True)
 class Step:
-    """A solution in bases."""
+    """The solution of one convex problem, and the bases in which it was solved."""
 
     result: Any  # solution V of the problem in bases, with its certificate
     bases: Bases = PLAIN  # bases of ``W = L V R``
 
     @property
     def W(self) -> Factors:
-        """Coefficients."""
+        """Coefficients W (p, q), as factors."""
         return self.bases.restore(self.result.W)
 
 
 def reweighted_bases(V: Factors, bases: Bases = PLAIN, delta: float | None = None) -> Bases:
     """Bases in which the directions of a solution cost less than others.
 
-    V is a solution in the present `bases`; a zero one leaves them as they are. At the singular
-    value `delta`, by default a tenth of the largest one of W, the penalty is halved. The bases are
-    symmetric, the identity for directions that V does not have.
+    V is a solution in the present `bases`; if V is zero, `bases` are returned. The penalty of a
+    singular value of size `delta` is halved; the default is a tenth of the largest one of W. The
+    new bases are symmetric, and act as the identity on directions that are not in V.
 
     Examples
     --------
@@ -90,12 +90,12 @@ def reweighted_bases(V: Factors, bases: Bases = PLAIN, delta: float | None = Non
 
 
 def first_delta(W: Factors) -> float:
-    """A share of the largest singular value."""
+    """The default delta: a share of the largest singular value of W."""
     return FLOOR * float(W.d[0])
 
 
 def lengthened(A: Array, delta: float) -> Array:
-    """``(I + A A' / delta)^(1/2)``."""
+    """``(I + A A' / delta)^(1/2)``, a square matrix with as many rows as A."""
     U, d, _ = np.linalg.svd(A, full_matrices=False)
     more = np.sqrt(1.0 + d * d / delta) - 1.0
     return np.eye(len(A)) + (U * more) @ U.T
@@ -108,13 +108,13 @@ def adaptive_steps(
     first: Any = None,
     entries: bool = False,
 ) -> list[Step]:
-    """A plain solution and further ones in reweighted bases.
+    """Solve a problem in the original bases, then in reweighted ones.
 
-    There is at most one step per tau, each with the certificate of its convex problem; the list
-    ends before where a solution is zero. With the same tau for all of them, the steps descend on
-    the concave penalty above. `solve` gives a result with a solution in the bases of a step;
-    `first` is the plain solution, if that is known. With `entries`, entries are reweighted, and not
-    bases.
+    There is at most one step per tau, each with the certificate of its convex problem; the steps
+    end early if a solution is zero. If all values in `taus` are equal, every step decreases the
+    objective with the concave penalty above. `solve` takes tau and bases and returns a result;
+    `first` is the result of the first step, if it is known. With `entries`, entries are reweighted
+    instead of bases.
     """
     found: list[Step] = []
     for tau in equal_parts(taus):
@@ -128,7 +128,7 @@ def adaptive_steps(
 
 
 def next_bases(steps: list[Step], entries: bool = False) -> Bases:
-    """Bases of the step after these: identities at first, and where the last solution is zero.
+    """Bases of the step after these: identities at first, unchanged if the last solution is zero.
 
     With `entries` they are identities with factors of the weights of the absolute entries.
     """

@@ -1,4 +1,4 @@
-"""Barriers of a box, and how they drop out of a Newton step.
+"""Barriers of box constraints, and how they are eliminated from a Newton step.
 
 A dual variable beta has a kink at zero if it may be of either sign and ``epsilon > 0``. Then it is
 ``u - v`` with ``0 <= u <= upper`` and ``0 <= v <= -lower``; without a kink it is u alone, with
@@ -6,15 +6,15 @@ A dual variable beta has a kink at zero if it may be of either sign and ``epsilo
 
     s = (u - its lower end, v, upper - u, -lower - v),
 
-and as many multipliers m. Where an end is infinite, or there is no v, slack and multiplier stay 1
-and 0. With g the gradient in beta and the residuals
+and as many multipliers m. If a bound is infinite, or there is no v, the slack stays 1 and its
+multiplier 0. With g the gradient in beta and the residuals
 
     residual_u = g + cost - m_0 + m_2,      residual_v = -g + epsilon - m_1 + m_3
 
 of the optimality conditions, a Newton step that changes ``s m`` by `wish` reduces to one equation
-for beta, in which the barriers are a diagonal D.
+for beta, to which the barriers add a diagonal D.
 
-:func:`interior_points` solves quadratic problems in the box by such steps.
+:func:`interior_points` solves quadratic problems with box constraints by such steps.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ import numpy as np
 from ._typing import Array, Mask
 from .losses.piecewise import PiecewiseLoss
 
-# Solver of ``(K + D) dbeta + Z dgamma = rhs``, ``Z'dbeta = missing``; it is made from D (n,).
+# Takes D (n,); returns the solver of ``(K + D) dbeta + Z dgamma = rhs``, ``Z'dbeta = missing``.
 System = Callable[[Array], Callable[[Array, Array], tuple[Array, Array]]]
 
 
 class Box:
-    """The bounds of a loss, as slacks.
+    """The bounds of a loss, expressed by slacks.
 
-    `kinked` (n,) says which samples have a v, `present` (4, n) which slacks exist, `count` of them;
-    `cost` (n,) is the slope of ``epsilon |beta|`` in u.
+    `kinked` (n,) says which samples have a v, `present` (4, n) which slacks exist; `count` is their
+    number. `cost` (n,) is the slope of ``epsilon |beta|`` in u.
     """
 
     def __init__(self, loss: PiecewiseLoss) -> None:
@@ -56,7 +56,7 @@ class Box:
         self.cost = np.where(loss.upper > 0.0, loss.epsilon, -loss.epsilon)
 
     def slacks(self, beta: Array, margin: Array) -> tuple[Array, Array]:
-        """Dual variables and slacks near `beta`, which are at least about `margin`."""
+        """Dual variables (n,) near `beta`, and their slacks (4, n) of at least about `margin`."""
         loss = self.loss
         with np.errstate(invalid="ignore"):
             narrow = np.minimum(loss.upper - loss.lower, 1e300)
@@ -68,7 +68,7 @@ class Box:
         with np.errstate(invalid="ignore"):
             half = 0.5 * np.minimum(loss.upper - up, -loss.lower - down)
         half = np.where(np.isfinite(half), np.maximum(half, margin), 10.0 * margin)
-        # With slacks that do not belong to beta it could leave the box by the difference.
+        # If the slacks did not match beta, beta could leave the box by the difference.
         u = np.where(self.kinked, np.minimum(up + half, loss.upper - 0.4 * margin), beta)
         v = np.minimum(down + half, -loss.lower - 0.4 * margin)
         with np.errstate(invalid="ignore"):
@@ -76,10 +76,10 @@ class Box:
         return np.where(self.kinked, u - v, beta), np.where(self.present, s, 1.0)
 
     def central(self, r: Array, mu: float, width: Array) -> tuple[Array, Array]:
-        """Dual variables and slacks on the central path of residuals ``r = -g``.
+        """Dual variables (n,) and slacks (4, n) on the central path for residuals ``r = -g``.
 
-        They solve ``mu / (upper - u) - mu / (u - low) = r - cost``, and v likewise. An infinite end
-        is replaced by one at the distance `width`, of shape (n,).
+        They solve ``mu / (upper - u) - mu / (u - low) = r - cost``, and v likewise. An infinite
+        bound is replaced by one at the distance `width`, of shape (n,).
         """
         loss = self.loss
         u = between(r - self.cost, room(loss.upper - self.low, width), mu)
@@ -90,22 +90,22 @@ class Box:
         return np.where(self.kinked, u[0] - v[0], alone), s
 
     def residuals(self, g: Array, m: Array) -> tuple[Array, Array]:
-        """First residual and, of samples with a kink, the sum of both."""
+        """``residual_u``, and the sum of both residuals, which is for samples with a kink."""
         both = 2.0 * self.loss.epsilon - m[0] - m[1] + m[2] + m[3]
         return g + self.cost - m[0] + m[2], both
 
     def mean(self, s: Array, m: Array) -> float:
-        """Mean complementarity."""
+        """Mean complementarity ``s m`` of the slacks that exist."""
         return float(np.vdot(s, m)) / max(self.count, 1)
 
 
 def room(distance: Array, width: Array) -> Array:
-    """Distance of two ends, `width` where it is infinite."""
+    """The distance of two bounds, or `width` where it is infinite."""
     return np.where(np.isfinite(distance), distance, width)
 
 
 def between(pull: Array, length: Array, mu: float) -> Array:
-    """Distances of x from 0 and from `length` with ``mu / (length - x) - mu / x = pull``."""
+    """Distances (2, n) of x from 0 and from `length` with ``mu / (length - x) - mu / x = pull``."""
     strength = np.abs(pull) * length
     near = 2.0 * mu * length / (2.0 * mu + strength + np.hypot(strength, 2.0 * mu))
     ends = np.stack([near, length - near])
@@ -115,13 +115,13 @@ def between(pull: Array, length: Array, mu: float) -> Array:
 class Barriers:
     """The barriers at a point with slacks s and multipliers m, both (4, n).
 
-    `g` (n,) is the gradient in beta of all but the barriers and ``epsilon |beta|``. D (n,) is the
-    diagonal that the barriers add to the equation of beta.
+    `g` (n,) is the gradient in beta of the objective without the barriers and ``epsilon |beta|``.
+    D (n,) is the diagonal that the barriers add to the equation of beta.
     """
 
     def __init__(self, box: Box, s: Array, m: Array, g: Array) -> None:
         self.box, self.s, self.m = box, s, m
-        # The sum is not computed from both residuals: g drops out, but would leave its rounding.
+        # Adding both residuals would cancel g but keep its rounding error.
         self.residual_u, self.residual_sum = box.residuals(g, m)
         ratio = m / s
         self.Du, self.Dv = ratio[0] + ratio[2], ratio[1] + ratio[3]
@@ -134,7 +134,7 @@ class Barriers:
         return self._kinked((self.Dv * u - self.Du * (total - u)) / self.both, u)
 
     def slack_directions(self, dbeta: Array, wish: Array) -> tuple[Array, Array]:
-        """How slacks and multipliers follow beta."""
+        """Directions (4, n) of slacks and multipliers that belong to the direction `dbeta` (n,)."""
         _, total = self._pulls(wish)
         du = self._kinked((total + self.Dv * dbeta) / self.both, dbeta)
         dv = (total - self.Du * dbeta) / self.both
@@ -158,19 +158,19 @@ class Barriers:
 def centring(mu: float, after: float) -> float:
     """Barrier parameter to aim at, from the present one and the one after a predictor step.
 
-    The cube is Mehrotra's (1992): the better the predictor, the less centring.
+    The cube is Mehrotra's (1992): a better predictor step leads to less centring.
     """
     return mu * (after / mu) ** 3
 
 
 def largest_step(*pairs: tuple[Array, Array]) -> float:
-    """Longest step of at most 1 that keeps positive x, of pairs ``(x, dx)``, non-negative."""
+    """Longest step of at most 1 that keeps every positive x of pairs ``(x, dx)`` non-negative."""
     fastest = [np.fmax.reduce(-dx / x, axis=None, initial=1.0) for x, dx in pairs]
     return float(1.0 / max(fastest))
 
 
 class Inside(NamedTuple):
-    """A point inside of the box."""
+    """A point in the interior of the box."""
 
     # (n,), (k,): multipliers and coefficients of the columns without a penalty.
     beta: Array
@@ -178,11 +178,11 @@ class Inside(NamedTuple):
     # (4, n): slacks and their multipliers.
     s: Array
     m: Array
-    mu: float  # mean complementarity, relative to box times residual
+    mu: float  # mean complementarity, relative to the size of a multiplier times that of a residual
 
 
 def sizes(loss: PiecewiseLoss, r: Array) -> tuple[float, Array]:
-    """Typical size of the residuals, and of the multiplier of each sample."""
+    """Typical size of the residuals, and typical size (n,) of the multiplier of each sample."""
     size = float(np.mean(np.abs(r) + loss.epsilon))
     with np.errstate(divide="ignore", invalid="ignore"):  # a slope without bound has curvature
         return size, np.where(np.isfinite(loss.size), loss.size, size / loss.curvature)
@@ -196,18 +196,18 @@ def interior_points(
     missing: Callable[[Array], Array],
     system: System,
 ) -> Iterator[Inside]:
-    """Points ever nearer to the minimum of ``1/2 beta'K beta - t'beta + L*(beta)``, ``Z'beta = c``.
+    """Iterates of ``min 1/2 beta'K beta - t'beta + L*(beta)`` subject to ``Z'beta = c``.
 
-    K is positive semidefinite and has the curvature of the loss. Mehrotra's predictor and corrector
-    steps start on the central path of some residuals, which the multipliers do not fit yet. If the
-    solution is not unique they end with an interior one.
+    K is positive semidefinite and includes the curvature of the loss. Mehrotra's predictor and
+    corrector steps start on the central path for the residuals `r`, which the multipliers do not
+    match yet. If the solution is not unique, the iterates converge to an interior one.
 
-    r (n,) and gamma (k,) are about the residuals and coefficients that the solution will have,
+    r (n,) and gamma (k,) are guesses of the residuals and coefficients at the solution,
     `gradient` is ``K beta + Z gamma - t`` and `missing` ``c - Z'beta``.
     """
     box, (size, width) = Box(loss), sizes(loss, r)
     unit = size * float(width.mean())
-    if not 0.0 < unit < np.inf:  # a tube without width, and all residuals on it
+    if not 0.0 < unit < np.inf:  # epsilon and all residuals are zero
         return
     mu = 0.03 * unit
     beta, s = box.central(r, mu, width)

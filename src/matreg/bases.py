@@ -1,9 +1,9 @@
 """Penalties in other bases of the rows and columns.
 
 With matrices L of shape (p, k) and R of shape (l, q) the coefficients are ``W = L V R``, and the
-penalty is that of V: ``tau ||V||_*`` is small if W is of low rank and made of the long columns of L
-and the long rows of R. As ``<X, L V R> = <L'X R', V>``, the problem in V is one with the samples
-``L'X R'``, for any loss and any solver, with the same dual variables.
+penalty is that of V: ``tau ||V||_*`` is small if W is of low rank and combines columns of L and
+rows of R with large norms. As ``<X, L V R> = <L'X R', V>``, the problem in V is the same with the
+samples ``L'X R'``, for any loss and any solver, with the same dual variables.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Bases:
         return np.asarray(product(product(self.left, V), self.right))
 
     def invert(self, W: Array) -> Array:
-        """The V of ``W = L V R``, or of the nearest W that is in the bases."""
+        """V, of shape (k, l), such that ``L V R`` is W or as near as possible (least squares)."""
         if self.left is not None:
             W = np.asarray(np.linalg.lstsq(self.left, W, rcond=None)[0], dtype=np.float64)
         if self.right is not None:
@@ -73,16 +73,16 @@ class Bases:
         return W
 
     def inside(self, outer: Bases) -> Bases:
-        """Bases of ``W = Lo (L V R) Ro``, for coefficients that are in other bases already."""
+        """Bases of ``W = Lo (L V R) Ro``, where Lo and Ro are those of `outer`."""
         return Bases(product(outer.left, self.left), product(self.right, outer.right))
 
     @property
     def plain(self) -> bool:
-        """Whether both are identities."""
+        """Whether both bases are identities."""
         return self.left is None and self.right is None
 
     def restore(self, V: Factors) -> Factors:
-        """``L V R`` in factors, of the rank of V unless the bases lose some of it."""
+        """``L V R`` as factors; its rank is at most that of V."""
         if self.plain:
             return V
         r = V.rank
@@ -102,7 +102,7 @@ def product(A: Array | None, B: Array | None) -> Array | None:
 
 
 def samples_in(samples: SampleSet, bases: Bases) -> Any:
-    """Samples ``L'X_i R'``: a copy of those in memory, or computed whenever a block is read."""
+    """Samples ``L'X_i R'``: a copy if they are in memory, else computed as each block is read."""
     if bases.plain:
         return samples
     if (own := samples.in_memory) is not None:
@@ -126,7 +126,8 @@ def images(design: Design, bases: Bases) -> Array:
 def moments_in(G: Array, bases: Bases, shape: tuple[int, int]) -> Array:
     """Second moments of ``(vec(L'X_i R'), ...)`` from those of ``(vec(X_i), ...)``.
 
-    G (pq + k, pq + k) has the moments of the entries, row by row, and of k other numbers.
+    G, of shape (pq + k, pq + k), holds the moments of the entries of the samples, row by row, and
+    of k other numbers per sample.
     """
     p, q = shape
     L = np.eye(p) if bases.left is None else bases.left
@@ -142,18 +143,21 @@ def moments_in(G: Array, bases: Bases, shape: tuple[int, int]) -> Array:
 
 @dataclass(frozen=True)
 class ScanInBases:
-    """A scan of blocks with samples ``L'X_i R'``."""
+    """A function of blocks, applied to blocks with the samples ``L'X_i R'``.
+
+    `shape` is the shape (p, q) of the samples X_i.
+    """
 
     scan: Callable[[Block], Any]
     bases: Bases
     shape: tuple[int, int]
 
     def __call__(self, block: Block) -> Any:
-        """The scan of a block in the bases."""
+        """The function's result for a block in the bases."""
         return self.scan(self.block(block))
 
     def block(self, block: Block) -> Block:
-        """The block in the bases."""
+        """The block with its samples in the bases."""
         X = self.bases.image(block.X.reshape(-1, *self.shape).astype(np.float64, copy=False))
         return block._replace(X=np.ascontiguousarray(X).reshape(len(X), -1))
 
@@ -173,14 +177,14 @@ class BasisBlocks(Blocks):
         return self.source.rows_read
 
     def part(self, rows: Index | None, y: Array) -> BasisBlocks:
-        """All samples with other labels; those that are not in `rows` have weight zero."""
+        """The data with labels y; samples that are not in `rows` have weight zero."""
         return BasisBlocks(self.source.part(rows, y), self.bases)
 
     def _of(self, scan: Callable[[Block], Any]) -> ScanInBases:
         return ScanInBases(scan, self.bases, (self.source.p, self.source.q))
 
     def map_reduce(self, scan: Callable[[Block], Any], summary_bytes: int = 0) -> Any:
-        """Merged summaries of all blocks: one pass."""
+        """Merged summaries of all blocks, computed in one pass."""
         return self.source.map_reduce(self._of(scan), summary_bytes)
 
     def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
@@ -188,11 +192,11 @@ class BasisBlocks(Blocks):
         return self.source.map_rows(self._of(scan), columns)
 
     def sample(self, rows: int) -> tuple[Block, Index]:
-        """About this number of samples from all over the data, and their indices."""
+        """About this number of samples, spread over all the data, and their indices."""
         block, index = self.source.sample(rows)
         return self._of(lambda block: block)(block), index
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
-        """Samples of some runs (start, stop) in order, and their indices."""
+        """Samples of the index ranges (start, stop), in order, and their indices."""
         block, index = self.source.take(runs)
         return self._of(lambda block: block)(block), index

@@ -1,10 +1,11 @@
-"""A ridge on the coefficients of covariates: one more sample for each of them.
+"""A ridge on the coefficients of covariates, expressed by one additional sample per covariate.
 
 ``ridge / 2 |gamma|^2`` is the squared loss, of weight `ridge`, of samples whose matrix and label
 are zero and whose unpenalised columns predict one coefficient each. With these samples the problem
-has no ridge on gamma: solvers and both bounds of the certificate stay as they are. In the dual, the
-constraint ``Z'beta = t`` becomes the penalty ``|Z'beta - t|^2 / (2 ridge)``, and the multipliers of
-these samples balance the violation. If samples are read block by block, these are one more block.
+has no ridge on gamma, so that the solvers and both bounds of the certificate need no change. In the
+dual, the constraint ``Z'beta = t`` becomes the penalty ``|Z'beta - t|^2 / (2 ridge)``, and the
+multipliers of the additional samples balance the violation. If samples are read block by block,
+the additional samples are one more block.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ LARGEST = 1e50
 
 
 def priced(basis: Any, ridge: Any, fit_intercept: bool) -> tuple[Array, Array]:
-    """Which covariates have a ridge: rows (m, k) that make their coefficients, and weights (m,).
+    """Rows (m, k) and weights (m,) of the ridge, for the m covariates that have one.
 
-    Only columns of covariates can have a ridge, with one weight for all of them or one for each.
-    With `fit_intercept` the first of the coefficients is the intercept, which has none.
+    A row times gamma (k,) is the coefficient of a covariate. Only columns of covariates can have a
+    ridge, with one weight for all of them or one for each. With `fit_intercept` the first of the
+    coefficients is the intercept, which has no ridge.
     """
     if not isinstance(basis, Columns) or basis.back is None:
         return np.zeros((0, basis.size)), np.zeros(0)
@@ -49,16 +51,16 @@ def priced(basis: Any, ridge: Any, fit_intercept: bool) -> tuple[Array, Array]:
 def with_ridge(problem: Problem, ridge: Any, fit_intercept: bool) -> Problem:
     """The problem with a ridge on the coefficients of its covariates.
 
-    There is one more sample for each covariate that has a ridge, after all others, which are in
-    memory. The ridge is the weight of ``|gamma|^2 / 2``, with gamma the coefficients of the
-    covariates as given, or a weight for each of them. With `fit_intercept` the first of the
+    The samples must be in memory. One sample per covariate with a ridge is appended to them.
+    `ridge` is the weight of ``|gamma|^2 / 2``, where gamma are the coefficients of the covariates
+    as given by the user, or one weight for each of them. With `fit_intercept` the first of the
     coefficients is the intercept.
     """
     basis: Any = problem.unpenalised
     rows, weights = priced(basis, ridge, fit_intercept)
     if len(rows) == 0:
         return problem
-    samples: Any = problem.design  # in an array, which may be of bytes
+    samples: Any = problem.design  # an ArrayDesign; its dtype may be uint8
     X = np.concatenate([samples.X, np.zeros((len(rows), *samples.X.shape[1:]), samples.X.dtype)])
     return replace(
         problem,
@@ -70,30 +72,30 @@ def with_ridge(problem: Problem, ridge: Any, fit_intercept: bool) -> Problem:
 
 
 def ridge_block(basis: Any, ridge: Any, fit_intercept: bool, entries: int) -> Block | None:
-    """The samples of a ridge, with this number of entries, as a block; None without a ridge."""
+    """The additional samples as a block, with `entries` entries each; None without a ridge."""
     rows, weights = priced(basis, ridge, fit_intercept)
     k = len(rows)
     return Block(0, np.zeros((k, entries)), np.zeros(k), weights, rows) if k else None
 
 
 def ridge_at(basis: Any, ridge: Any, fit_intercept: bool, gamma: Array) -> tuple[float, Array]:
-    """The ridge at coefficients gamma (k,) of all columns, and its derivative (k,)."""
+    """Value of the ridge at the coefficients gamma (k,) of all columns, and its derivative (k,)."""
     rows, weights = priced(basis, ridge, fit_intercept)
     slopes = weights * (rows @ gamma)
     return 0.5 * float(slopes @ (rows @ gamma)), slopes @ rows
 
 
 def with_squares(loss: Any, weights: Array) -> Any:
-    """The loss of samples, and the squared loss with these weights of some more."""
+    """`loss` for the first samples, then squared losses with these weights for the others."""
     more = squared(weights)
     return loss.beside(more) if isinstance(loss, PiecewiseLoss) else BesideSquares(loss, more)
 
 
 @dataclass(frozen=True)
 class BesideSquares:
-    """Another loss of the first samples, and the squared loss of the others.
+    """The loss `own` of the first samples, and the squared losses `squares` of the others.
 
-    It has a gradient, second derivatives and a prox if the loss of the first samples has them.
+    The gradient, second derivatives and the prox exist if `own` has them.
     """
 
     own: Any
@@ -119,12 +121,12 @@ class BesideSquares:
         return float(self.own.value(first) + self.squares.value(last))
 
     def _gradient(self, r: Array) -> Array:
-        """Derivative with respect to the residuals."""
+        """Derivatives (n,) with respect to the residuals."""
         first, last = self._parts(r)
         return np.concatenate([self.own.gradient(first), last / self.squares.curvature])
 
     def _second_derivative(self, r: Array) -> Array:
-        """Second derivative with respect to the residuals, by sample."""
+        """Second derivatives (n,) of the losses of single residuals."""
         first, _ = self._parts(r)
         return np.concatenate([self.own.second_derivative(first), 1.0 / self.squares.curvature])
 
@@ -134,18 +136,18 @@ class BesideSquares:
         return np.concatenate([self.own.prox(first, step), self.squares.prox(last, step)])
 
     def conjugate(self, beta: Array) -> float:
-        """Conjugate where it is finite."""
+        """Conjugate at a `beta` where it is finite."""
         first, last = self._parts(beta)
         return float(self.own.conjugate(first) + self.squares.conjugate(last))
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Nearby point of finite conjugate; its sum belongs to the columns of the problem."""
+        """Nearby point of finite conjugate; its sum is left to the columns of the problem."""
         first, last = self._parts(beta)
         return np.concatenate([self.own.feasible(first, None), last])
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest slope, by sample."""
+        """Smallest and largest slope (n,) per sample."""
         both = zip(self.own.bounds, self.squares.bounds, strict=True)
         low, high = (np.concatenate(one) for one in both)
         return low, high

@@ -1,4 +1,4 @@
-"""Degrees of freedom and information criteria along a path: selection without folds.
+"""Degrees of freedom and information criteria along a path: selection without cross-validation.
 
 R-GLM. The degrees of freedom are the divergence ``sum_i d yhat_i / d y_i`` of the fit, the quantity
 in Stein's lemma for Gaussian noise of equal variance. At a solution B of rank r with singular
@@ -8,20 +8,21 @@ ridge regression in the tangent space of the matrices of rank r, with penalties
     0                                 for u_k v_k' and u_k v_l' + u_l v_k',      k, l <= r
     2 tau / (w_k + w_l)               for u_k v_l' - u_l v_k',                   k, l <= r
     (tau -+ lambda_l) / w_k           for u_k v_l' +- u_l v_k',                  k <= r < l
-    tau / w_k                         for what is outside of the thin basis,     k <= r
+    tau / w_k                         for u_k v' with v outside of the thin basis,  k <= r
 
 and the divergence is the trace of its hat matrix, plus one for the intercept. For an orthonormal
 design this is the formula of Zhou and Li (2014), which they use for all designs with the singular
 values of the least squares fit; the divergence needs no such fit and holds for every design. For
 the families "binomial" and "poisson" the fit moves like that of the last reweighted least squares
-problem, with the second derivatives of the loss as weights, and the criterion is the deviance in
-the place of ``n log`` of the mean square.
+problem, with the second derivatives of the loss as weights, and the deviance replaces ``n log`` of
+the mean square in the criterion.
 
-RMR. With the epsilon-insensitive loss yhat_i follows y_i where the residual sits on the edge of
-the tube, ``0 < |beta_i| < C s_i``, and does not where it is inside or outside: the degrees of
-freedom are the number of samples on the edge, as for quantile regression (Li, Liu and Zhu 2007).
-The criterion is that of Laplace noise, of asymmetric Laplace noise for the loss "quantile". The
-loss "huber" is not a negative log-likelihood with a free scale, so that AIC and BIC are undefined.
+RMR. With the epsilon-insensitive loss yhat_i follows y_i if the residual is on the edge of the
+tube, ``0 < |beta_i| < C s_i``, and does not depend on y_i if the residual is inside or outside:
+the degrees of freedom are the number of samples on the edge, as for quantile regression (Li, Liu
+and Zhu 2007). The criterion is that of Laplace noise, or of asymmetric Laplace noise for the loss
+"quantile". The loss "huber" is not a negative log-likelihood with a free scale, so that AIC and
+BIC are undefined.
 
 Both criteria assume independent samples, a model fixed in advance and no gross outliers: if labels
 may be wrong, cross-validate with a robust score instead.
@@ -63,11 +64,11 @@ def information_criteria(
     Parameters
     ----------
     path : RegularizationPath
-        From :func:`path` of an RMR or RGLM, fitted without weights.
+        Result of :func:`path` for an RMR or RGLM, fitted without weights.
     X, y : array-like
         The data that the path was fitted to, without duplicates.
     covariates : array-like of shape (n, m), table or dict of columns, default=None
-        Those of the path, if it had any.
+        The covariates that the path was fitted with, if any.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def information_criteria(
 def _criteria(
     path: RegularizationPath, samples: Samples, tau: float, point: SolverResult
 ) -> tuple[float, int, float, float, float]:
-    """One row of the table."""
+    """One row of the table: tau, rank, degrees of freedom, AIC, BIC."""
     y, n, model = samples.y, samples.n, path.model
     basis, family = samples.unpenalised(model.fit_intercept), model._loss()
     f = samples.design.forward(point.W.matrix) + basis.times(point.gamma)
@@ -148,8 +149,8 @@ def rglm_degrees_of_freedom(
 ) -> float:
     """Divergence of the fit, a weighted least squares problem in the tangent space.
 
-    `weights` (n,) are the second derivatives of the losses, None for ones; `price` (k, k) is that
-    of a ridge on the coefficients of the columns.
+    `weights` (n,) are the second derivatives of the losses, None for ones; `price` (k, k) is the
+    matrix of a ridge on the coefficients of the k unpenalised columns.
     """
     Phi, penalty = np.zeros((design.n, 0)), np.zeros(0)
     if point.W.rank > 0:
@@ -168,7 +169,7 @@ def rglm_degrees_of_freedom(
 
 
 def _tangent(design: Design, point: SolverResult, tau: float) -> tuple[Array, Array]:
-    """Samples in an orthonormal basis of the tangent space, and the penalties of its vectors."""
+    """Samples (n, d) in an orthonormal basis of the tangent space, and the penalties (d,)."""
     wide = design.p <= design.q
     X = design.stack() if wide else design.stack().transpose(0, 2, 1)
     B, G = point.W.matrix, design.adjoint(point.beta)

@@ -1,7 +1,7 @@
 """The samples as one linear operator.
 
-Solvers see samples through the protocol :class:`Design` alone: a class with its methods is a new
-kind of data.
+Solvers access samples only through the protocol :class:`Design`: a class with its methods can
+represent another kind of data.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 
 from ._typing import Array
 
-# Entries that are copied, or converted to float64, at a time: they stay in cache.
+# Number of entries that are copied, or converted to float64, at a time: they stay in cache.
 CONVERTED = 2**18
-# Matrices up to which a product with one after the other, of samples in cache, takes less time than
-# one with all of them.
+# Up to this number of matrices, one product per matrix with samples in cache takes less time than
+# one product with all matrices.
 FEW = 4
 
 
 def slices(n: int, m: int, *, entries: int = 2**15, least: int = 1) -> Iterator[slice]:
-    """Slices of n rows of m entries with about so many entries, by default so few that they stay in
-    the cache, and at least so many rows.
+    """Slices of n rows of m entries, each with about `entries` entries and at least `least` rows.
+
+    By default they are so small that they fit into the cache.
     """
     rows = max(least, entries // max(m, 1))
     return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
@@ -61,7 +62,7 @@ class Design(Protocol):
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Slices with their samples (k, p, q) in float64, few enough to stay in cache.
 
-        The samples may be in the same array each time: the next slice overwrites them.
+        The same array may be used for every slice: the next slice overwrites the samples.
         """
         ...
 
@@ -91,8 +92,8 @@ class ArrayDesign:
     Parameters
     ----------
     X : ndarray of shape (n, p, q)
-        The samples, C-contiguous. They are not copied and keep their dtype; products are in
-        float64, for which samples of another dtype are converted piece by piece.
+        The samples, C-contiguous. They are not copied and keep their dtype. Products are computed
+        in float64; samples of another dtype are converted piece by piece.
 
     Examples
     --------
@@ -113,11 +114,11 @@ class ArrayDesign:
         self._double = X.dtype == np.float64
 
     def forward(self, W: Array) -> Array:
-        """``(<X_i, W>)_i``."""
+        """``(<X_i, W>)_i``, of shape (n,)."""
         return self._flat @ W.reshape(-1) if self._double else self.forward_each(W)[0]
 
     def forward_each(self, *Ws: Array) -> Array:
-        """Images of several matrices in one pass over the samples, one row per matrix."""
+        """Images of k matrices in one pass over the samples, of shape (k, n)."""
         columns, out = np.stack([W.reshape(-1) for W in Ws]), np.empty((len(Ws), self.n))
         for part, X in self.blocks(CONVERTED):
             rows = X.reshape(len(X), -1)
@@ -129,11 +130,11 @@ class ArrayDesign:
         return out
 
     def adjoint(self, beta: Array) -> Array:
-        """``sum_i beta_i X_i``."""
+        """``sum_i beta_i X_i``, of shape (p, q)."""
         return self.adjoint_each(beta)[0]
 
     def adjoint_each(self, *betas: Array) -> Array:
-        """Sums of k multipliers in one pass over the samples, of shape (k, p, q)."""
+        """``sum_i beta_i X_i`` for k vectors beta in one pass over the samples: (k, p, q)."""
         rows = np.array(betas)
         if self._double:
             out = rows @ self._flat
@@ -148,30 +149,30 @@ class ArrayDesign:
         return type(self)(self.X[index])
 
     def blocks(self, entries: int = 2**16) -> Iterator[tuple[slice, Array]]:
-        """Slices of about so many entries with their samples in float64."""
+        """Slices of about this number of entries, with their samples in float64."""
         room: Array | None = None
         for part in slices(self.n, self.p * self.q, entries=entries):
             X = self.X[part]
             if not self._double:
-                # One array for all: new ones are slow where memory goes back to the system at once.
+                # One array for all: new arrays are slow if freed memory goes back to the system.
                 room = np.empty(X.shape) if room is None else room[: len(X)]
                 room[:] = X
                 X = room
             yield part, X
 
     def stack(self) -> Array:
-        """All samples in float64."""
+        """All samples (n, p, q) in float64."""
         return self.X.astype(np.float64, copy=False)
 
     @cached_property
     def gram(self) -> Array:
-        """Inner products ``<X_i, X_j>``."""
+        """Inner products ``<X_i, X_j>``, of shape (n, n)."""
         flat = self.stack().reshape(self.n, self.p * self.q)
         return flat @ flat.T
 
     @cached_property
     def norms(self) -> Array:
-        """Frobenius norms of the samples."""
+        """Frobenius norms (n,) of the samples."""
         out = np.empty(self.n)
         for part, X in self.blocks():
             flat = X.reshape(len(X), -1)

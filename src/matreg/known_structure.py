@@ -18,21 +18,20 @@ from ._typing import Array
 def smooth_basis(length: int, scale: float) -> Array:
     """Basis of an ordered axis along which the coefficients are smooth.
 
-    The penalty of a wave of length s along the axis is that of a constant times
-    ``sqrt(1 + (scale / s)^4)``: waves much longer than `scale` cost as much as a constant, short
-    waves much more.
+    The penalty of a wave of length s along the axis is ``sqrt(1 + (scale / s)^4)`` times that of a
+    constant: waves much longer than `scale` cost as much as a constant, short waves much more.
 
     Parameters
     ----------
     length : int
         Number of points along the axis.
     scale : float
-        Wave length, in points, at which smoothness sets in; 0 is the identity.
+        Wavelength, in points, below which waves are penalised more; 0 gives the identity.
 
     Returns
     -------
     ndarray of shape (length, length)
-        ``(I + (scale / 2 pi)^4 D'D)^(-1/2)`` with the second differences D; symmetric.
+        ``(I + (scale / 2 pi)^4 D'D)^(-1/2)`` with the second differences D, a symmetric matrix.
 
     Examples
     --------
@@ -60,13 +59,13 @@ def graph_basis(adjacency: ArrayLike, strength: float = 1.0) -> Array:
     adjacency : array-like of shape (k, k)
         Weights of the edges: symmetric, at least 0; the diagonal does not matter.
     strength : float, default=1.0
-        How much differences between neighbours cost, 0 is the identity. It is the same for any
-        units of the weights.
+        How much differences between neighbours cost; 0 gives the identity. The units of the
+        edge weights do not matter.
 
     Returns
     -------
     ndarray of shape (k, k)
-        ``(I + strength * Laplacian / mean degree)^(-1/2)``; symmetric.
+        ``(I + strength * Laplacian / mean degree)^(-1/2)``, a symmetric matrix.
 
     Examples
     --------
@@ -100,7 +99,7 @@ def whitening(covariance: ArrayLike) -> Array:
     Returns
     -------
     ndarray of shape (k, k)
-        ``covariance^(-1/2)``; symmetric.
+        ``covariance^(-1/2)``, a symmetric matrix.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The declared model: the objective, before it meets samples."""
+"""The model: the objective without samples."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class Model:
     Attributes
     ----------
     loss : LossFamily
-        The loss l, its parameters as numbers.
+        The loss l, with numbers as parameters.
     penalty : Penalty
-        Penalty of W; ``penalty.at(tau)`` is the same with another weight.
+        Penalty of W; ``penalty.at(tau)`` is the same penalty with another weight.
     C : float, default=1.0
         Weight of the losses.
     fit_intercept : bool, default=True
         Whether there is an intercept b; otherwise it is 0.
     adaptive : tuple of float, default=()
-        Tau of each earlier problem; their solutions determine the bases in which W is penalised
-        (:mod:`matreg.adaptive`).
+        Values of tau of the earlier problems, whose solutions determine the bases in which W is
+        penalised (:mod:`matreg.adaptive`).
     covariate_ridge : float or ndarray, default=0.0
-        The ridge on gamma, or one for each covariate.
+        The ridge on gamma: one number, or one per covariate.
 
     Examples
     --------
@@ -77,19 +77,19 @@ class Model:
         return self.posed(samples.design, self.loss.target(samples.y), losses, columns)
 
     def posed(self, design: Design, y: Array, losses: Any, columns: Basis) -> Problem:
-        """The problem on samples of any kind, such as groups of them, with losses of their own."""
+        """The problem on samples of any kind, such as groups of samples, with the given losses."""
         problem = Problem(design, y, losses, self.penalty, columns)
         if not np.any(self.covariate_ridge):
             return problem
         return with_ridge(problem, self.covariate_ridge, self.fit_intercept)
 
     def losses_of(self, problem: Problem, samples: Samples) -> Any:
-        """The losses of a problem on these samples, those of a ridge on gamma included."""
+        """The losses of a problem on these samples, including those of a ridge on gamma."""
         losses = self.losses(samples.y, samples.weights)
         _, weights = priced(problem.unpenalised, self.covariate_ridge, self.fit_intercept)
         return with_squares(losses, weights) if len(weights) else losses
 
     def at(self, *, tau: float | None = None, C: float | None = None) -> Model:
-        """The same with another weight of the penalty or of the losses."""
+        """The same model with another weight of the penalty or of the losses."""
         penalty = self.penalty if tau is None else self.penalty.at(float(tau))
         return replace(self, penalty=penalty, C=self.C if C is None else float(C))

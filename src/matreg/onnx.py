@@ -1,7 +1,7 @@
 """Fitted models as ONNX graphs, for programs without Python.
 
-The graph is a linear map and the functions after it: the exponential for counts, the probabilities
-and the class of a classifier, the votes of several problems of two classes.
+The graph is a linear map, followed by further functions: the exponential for counts, the
+probabilities and the class of a classifier, and the votes of several two-class problems.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ OPSET = 17  # onnxruntime 1.13 and later read it
 def to_onnx(model: Any) -> Any:
     """Export a fitted model as an ONNX graph.
 
-    The input `X` has the shape (n, p, q), in float64. The outputs are `prediction` (n,): numbers,
-    or classes; and for classes `decision` (n,) or (n, n_classes), and `probability` (n, 2) where
-    the model has ``predict_proba``.
+    The input `X` has the shape (n, p, q) and the dtype float64. The output `prediction` (n,) holds
+    numbers or classes. A classifier has a second output `decision`, of shape (n,) or
+    (n, n_classes), and, if the model has ``predict_proba``, a third one `probability`, of shape
+    (n, n_classes).
 
     Parameters
     ----------
     model : fitted model
-        `RMR`, `RGLM`, `SMM`, or the form of them that chooses by cross-validation; `GRMR` with
-        ``clean_predict=False``.
+        `RMR`, `RGLM`, `SMM`, or one of their versions that choose by cross-validation; `GRMR`
+        with ``clean_predict=False``.
 
     Returns
     -------
     onnx.ModelProto
-        Write it to a file by ``onnx.save(graph, "model.onnx")``.
+        The graph; ``onnx.save(graph, "model.onnx")`` writes it to a file.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def to_onnx(model: Any) -> Any:
 
 
 class _Graph:
-    """Nodes and constants, by the names of their results."""
+    """Nodes and constants of a graph, which refer to each other by the names of their results."""
 
     def __init__(self, onnx: Any) -> None:
         self.onnx = onnx
@@ -137,7 +138,7 @@ def _outputs(graph: _Graph, model: Any) -> list[Any]:
 
 
 def _decisions(graph: _Graph, W: Array, b: Any, result: str) -> str:
-    """``<W, X_i> + b``, of shape (n,) for one W and (n, m) for m."""
+    """``<W, X_i> + b``, of shape (n,) for one W and (n, m) for m of them."""
     flat = graph.add("Flatten", ["X"], "flat", axis=1)
     coef = graph.constant("coef", W[0] if len(W) == 1 else np.ascontiguousarray(W.T))
     intercept = graph.constant("intercept", np.asarray(b, dtype=float))
@@ -146,7 +147,7 @@ def _decisions(graph: _Graph, W: Array, b: Any, result: str) -> str:
 
 
 def _votes(graph: _Graph, W: Array, model: Any) -> str:
-    """Decisions on several classes, as `decision_function` combines those of the problems."""
+    """Decisions on several classes, combined from the problems as in `decision_function`."""
     if one_vs_rest(model):
         return _decisions(graph, W, model.intercept_, "decision")
     f = _decisions(graph, W, model.intercept_, "pairs")
@@ -167,7 +168,7 @@ def _votes(graph: _Graph, W: Array, model: Any) -> str:
 
 
 def _signs_of_pairs(k: int) -> Array:
-    """(pairs, k): -1 for the first class of a pair, 1 for the second."""
+    """Array of shape (pairs, k): -1 for the first class of a pair, 1 for the second."""
     pairs = list(combinations(range(k), 2))
     signs = np.zeros((len(pairs), k))
     for row, (first, second) in enumerate(pairs):
@@ -176,7 +177,7 @@ def _signs_of_pairs(k: int) -> Array:
 
 
 def _is_exponential(loss: LossFamily) -> bool:
-    """Whether predictions are the exponential of decisions, or else the decisions themselves."""
+    """Whether predictions are the exponential of the decisions; if not, they are the decisions."""
     if isinstance(loss, PoissonCounts):
         return True
     if type(loss).mean is not LossFamily.mean:
@@ -212,7 +213,7 @@ def _class_names(graph: _Graph, classes: NDArray[Any]) -> str:
 
 
 def _onnx() -> Any:
-    """The package with those of its modules that are used."""
+    """The package onnx, with the modules that are used here."""
     for module in ("checker", "helper", "numpy_helper"):
         optional(f"onnx.{module}", "onnx")
     return optional("onnx", "onnx")

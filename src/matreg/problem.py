@@ -28,7 +28,7 @@ class Problem(Generic[L, P]):
     Z are the columns without a penalty: none, a column of ones, whose gamma is the intercept, or
     several. The dual is to maximise ``y'beta - L*(beta) - penalty*(A'beta - linear) + constant``
     subject to ``Z'beta = linear_gamma``. Any W and gamma give an upper bound of the optimum, any
-    feasible beta a lower bound: both together are a certificate, however they were found.
+    feasible beta a lower bound: the two bounds are a certificate, however the points were found.
 
     Parameters
     ----------
@@ -37,17 +37,18 @@ class Problem(Generic[L, P]):
     y : ndarray of shape (n,)
         Labels.
     loss : Loss
-        Loss of the residuals, weights included.
+        Loss of the residuals, including the sample weights.
     penalty : Penalty
         Penalty of W.
     unpenalised : Basis, default=ONES
         Columns Z of shape (n, k) without a penalty.
     linear : ndarray of shape (p, q) or None
-        Linear term, such as the slope of samples that are not in the design; None is zero.
+        Linear term, such as the slope of the loss of samples that are not in the design; None is
+        zero.
     linear_gamma : ndarray of shape (k,)
-        The same for gamma, or one number for all k.
+        Linear term of gamma, or one number for all k.
     constant : float
-        Constant part of the objective, such as that of these samples.
+        Constant part of the objective, such as that of the samples that are not in the design.
     """
 
     design: Design
@@ -65,7 +66,7 @@ class Problem(Generic[L, P]):
             object.__setattr__(self, "linear_gamma", np.full(k, t) if t.any() else np.zeros(k))
 
     def take(self, index: NDArray[Any]) -> Self:
-        """The problem on some of its samples, for a loss that has such a method too."""
+        """The problem on some of its samples; its loss needs the method `take`, too."""
         loss: Any = self.loss
         if not hasattr(loss, "take"):
             raise TypeError(f"the loss {type(loss).__name__} needs take(index): losses of a part.")
@@ -78,7 +79,7 @@ class Problem(Generic[L, P]):
         )
 
     def dual_image(self, beta: Array) -> Array:
-        """``A'beta - linear``."""
+        """``A'beta - linear``, of shape (p, q)."""
         Z = self.design.adjoint(beta)
         return Z if self.linear is None else Z - self.linear
 
@@ -88,17 +89,17 @@ class Problem(Generic[L, P]):
         return self.penalty.value_of(W) + linear + self.constant
 
     def primal(self, W: Factors) -> tuple[float, Array]:
-        """Objective at W and the best gamma for it."""
+        """Objective at W and the best gamma for this W, and that gamma (k,)."""
         return self.primal_at(self.penalty_value(W), self.y - self.design.forward(W.matrix))
 
     def primal_at(self, penalty: float, residual: Array) -> tuple[float, Array]:
-        """Objective and best gamma from the penalty of W and ``y - A W``."""
+        """Objective and best gamma (k,) from the penalty of W and `residual`, ``y - A W``."""
         gamma = self.unpenalised.best(self.loss, residual, self.linear_gamma)
         value = self.loss.value(residual - self.unpenalised.times(gamma))
         return value + float(self.linear_gamma @ gamma) + penalty, gamma
 
     def balanced(self, beta: Array) -> Array:
-        """Point near `beta` of finite conjugate with ``Z'beta = linear_gamma``."""
+        """Point near `beta` where the loss's conjugate is finite and ``Z'beta = linear_gamma``."""
         return self.unpenalised.feasible(self.loss, beta, self.linear_gamma)
 
     def feasible(self, beta: Array) -> Array:
@@ -106,7 +107,7 @@ class Problem(Generic[L, P]):
         return self.feasible_with_image(beta)[0]
 
     def feasible_with_image(self, beta: Array) -> tuple[Array, Array]:
-        """Dual feasible point near `beta`, if one is found, and its image."""
+        """Dual feasible point near `beta`, if one is found, and its image (p, q)."""
         beta = self.balanced(beta)
         Z = self.dual_image(beta)
         if self.homogeneous and self.outside_of_domain(beta, Z) > ROUNDING:
@@ -115,9 +116,9 @@ class Problem(Generic[L, P]):
         return beta, Z
 
     def proven(self, beta: Array, Z: Array | None = None) -> tuple[float, Array]:
-        """Lower bound of the optimum that `beta`, or a feasible point near it, proves.
+        """Lower bound of the optimum that `beta`, or a feasible point near `beta`, proves.
 
-        Every dual point of every solver passes here.
+        Every dual point of every solver passes through this method.
 
         Parameters
         ----------
@@ -131,8 +132,8 @@ class Problem(Generic[L, P]):
         bound : float
             Dual objective, -inf if no feasible point was found.
         beta : ndarray of shape (n,)
-            Point with this bound; no constraint is violated by more than :data:`ROUNDING`, relative
-            to the sizes of its terms (:meth:`infeasibility`).
+            Point with this bound. No constraint is violated by more than :data:`ROUNDING`, relative
+            to the sizes of the constraint's terms (:meth:`infeasibility`).
         """
         if Z is None or self.infeasibility(beta, Z) > ROUNDING:
             if not np.isfinite(beta).all():
@@ -144,9 +145,9 @@ class Problem(Generic[L, P]):
         return (bound if np.isfinite(bound) else -np.inf), beta
 
     def price_of_rounding(self, beta: Array) -> float:
-        """Conjugates of the ridges at the rounding of the image and the sums of `beta`.
+        """Conjugates of the ridges at the rounding errors of the image and the sums of `beta`.
 
-        It matters where their terms cancel: there they are mere rounding.
+        These errors matter where the terms of the image or the sums cancel.
         """
         ridge, columns, price = getattr(self.penalty, "ridge", 0.0), self.unpenalised, 0.0
         if isinstance(columns, Columns):
@@ -156,11 +157,11 @@ class Problem(Generic[L, P]):
         return price + ridge_of_rounding(ridge, float(np.abs(beta) @ self.design.norms))
 
     def infeasibility(self, beta: Array, Z: Array) -> float:
-        """Largest violation of a dual constraint at `beta` of image `Z`, relative to its size.
+        """Largest relative violation of a dual constraint at `beta`, whose image is `Z`.
 
-        The bounds are relative to the largest multiplier, the sums ``Z'beta`` to those of the sizes
-        of their terms, and the domain of the penalty's conjugate to the sum of the sizes of
-        ``beta_i X_i``. Infinite where a number is not finite.
+        Violations of the bounds are relative to the largest multiplier, those of the sums to the
+        sums of the absolute terms, and the distance from the domain of the penalty's conjugate to
+        the sum of the norms of ``beta_i X_i``. The result is infinite if a number is not finite.
         """
         if not (np.isfinite(beta).all() and np.isfinite(Z).all()):
             return np.inf
@@ -173,21 +174,21 @@ class Problem(Generic[L, P]):
         )
 
     def outside_of_domain(self, beta: Array, Z: Array) -> float:
-        """How far the image is from where the penalty's conjugate is finite, relative to sizes."""
+        """Relative distance of the image from the domain of the penalty's conjugate."""
         shrink = self.penalty.shrink_factor_of(Z)
         if shrink == 1.0:
             return 0.0
         size = float(np.abs(beta) @ self.design.norms)
         size += 0.0 if self.linear is None else float(np.linalg.norm(self.linear))
-        # As in the rank of a matrix, many numbers have more rounding.
+        # As for the numerical rank of a matrix, the rounding error grows with the size.
         many = (self.design.n + Z.size) * float(np.finfo(float).eps)
-        unit = float(np.abs(Z).max())  # without it the squares of tiny numbers would vanish
+        unit = float(np.abs(Z).max())  # otherwise the squares of tiny numbers would underflow
         over = (1.0 - shrink) * unit * float(np.linalg.norm(Z / unit))
         return ratio(over, size * max(1.0, many / ROUNDING))
 
     @property
     def homogeneous(self) -> bool:
-        """Whether multiples of a dual feasible point, down to zero, are feasible."""
+        """Whether every multiple of a dual feasible point by a factor in [0, 1] is feasible."""
         return self.linear is None and not self.linear_gamma.any()
 
     def dual(self, beta: Array) -> float:
@@ -204,7 +205,7 @@ RMRProblem = Problem[PiecewiseLoss, SpectralPenalty]
 
 
 def ridge_of_rounding(ridge: float, size: float) -> float:
-    """Conjugate of a ridge at the rounding of a sum of matrices whose norms add up to `size`."""
+    """Conjugate of a ridge at the rounding error of a sum of matrices; `size` sums their norms."""
     return (0.5 * float(np.finfo(float).eps) * size) ** 2 / (2.0 * ridge)
 
 

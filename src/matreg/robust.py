@@ -1,6 +1,6 @@
 """Weighted medians and robust scales: the spread of labels, the size of samples.
 
-A sample of weight 2 is the same as two samples, and scales have the units of their argument.
+A sample of weight 2 counts as two samples, and scales have the units of their argument.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 from ._typing import Array
 from .design import CONVERTED, slices
 
-# Standard deviation of a normal law over its median absolute deviation.
+# Ratio of the standard deviation of a normal distribution to its median absolute deviation.
 TO_DEVIATION = 1.4826
 
 
 def weighted_median(values: Array, weights: Array) -> Array:
     """Median along the first axis: the middle of the interval with half of the weight on each side.
 
-    Values (n, ...) that are NaN are left out, and 0 is the median of nothing else. Equal weights
-    give the median of NumPy.
+    The values have the shape (n, ...), the weights (n,), the medians (...). NaN are left out; if
+    there is no other value, the median is 0. Equal weights give the median of NumPy.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def weighted_median(values: Array, weights: Array) -> Array:
     share = np.where(missing, 0.0, weights.reshape(-1, *(1,) * (values.ndim - 1)))
     rise = np.cumsum(np.take_along_axis(share, order, axis=0), axis=0)
     half = 0.5 * rise[-1]
-    # A repeated sample and one of weight two must give the same, whatever the rounding of sums.
+    # A repeated sample and one of weight two must give the same result in spite of rounding.
     lower = np.argmax(rise >= half * (1.0 - 1e-12), axis=0)
     upper = np.argmax(rise > half * (1.0 + 1e-12), axis=0)
     ordered = np.take_along_axis(values, order, axis=0)
@@ -47,7 +47,7 @@ def weighted_median(values: Array, weights: Array) -> Array:
 
 
 def plain_median(values: Array) -> Array:
-    """Median along the first axis, as NumPy has it; on contiguous columns it is quicker."""
+    """Median along the first axis, as NumPy's, but faster: it partitions contiguous columns."""
     columns = np.moveaxis(values, 0, -1).copy(order="C")
     half = len(values) // 2
     columns.partition(half, axis=-1)
@@ -77,8 +77,8 @@ def squared(rows: Array) -> Array:
 def spread(y: Array, weights: Array, centred: bool = True) -> float:
     """Median absolute deviation from the median, or from zero if not `centred`.
 
-    If more than half of the labels are equal this is zero, and the mean absolute deviation takes
-    its place; if all are equal, 1 does.
+    If more than half of the labels are equal, the median is zero, and the mean absolute deviation
+    is returned instead; if all are equal, 1.
 
     The weights (n,) are positive. `centred` says whether a constant added to the labels changes
     nothing, as with an intercept.
@@ -98,12 +98,12 @@ def spread(y: Array, weights: Array, centred: bool = True) -> float:
 def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> float:
     """Share of the sample-label association that is expected under random labels.
 
-    With s_i the sign of the label i around the median, and samples around their mean, it is
+    With s_i the sign of label i minus the median, and samples minus their mean, the share is
 
         sum_i ||X_i||_F^2 / ||sum_i s_i X_i||_F^2,
 
-    the mean of the denominator over random signs, divided by the denominator. It is about 1 if the
-    labels are noise, and otherwise falls as one over the number of samples.
+    the mean of the denominator over random signs, divided by the denominator. The share is about 1
+    if the labels are noise, and otherwise inversely proportional to the number of samples.
 
     The share is at most 1. `centred` says whether constants added to samples and labels change
     nothing, as with an intercept.
@@ -130,12 +130,12 @@ def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> fl
 
 
 def size(X: Array, weights: Array, centred: bool = True) -> float:
-    """Median Frobenius norm of the samples around their entrywise median, or around zero.
+    """Median Frobenius norm of the samples, minus their entrywise median if `centred`.
 
-    Missing entries of the samples (n, p, q) are NaN, and take the mean square of the others of a
-    sample. `centred` says whether a matrix added to all samples changes nothing, as with an
-    intercept. It is the root mean square over the samples where the median is zero, and 1 where all
-    are equal.
+    Missing entries of the samples (n, p, q) are NaN; their squares are replaced by the mean square
+    of the sample's other entries. `centred` says whether a matrix added to all samples changes
+    nothing, as with an intercept. If the median is zero, the root mean square over the samples is
+    returned; if all samples are equal, 1.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def size(X: Array, weights: Array, centred: bool = True) -> float:
     unit = largest(flat, centre)
     if unit == 0.0:
         return 1.0
-    # Squares of huge or tiny numbers would overflow or vanish.
+    # Squares of huge or tiny numbers would overflow or underflow.
     squares = np.concatenate([squared((flat[some] - centre) / unit) for some in pieces(flat)])
     typical = float(weighted_median(squares, weights))
     return unit * float(np.sqrt(typical or weights @ squares / weights.sum()))
@@ -161,10 +161,10 @@ def robust_scale(x: Array, s: Array) -> float:
 
 
 def typical_size(A: Array, s: Array) -> float:
-    """Typical absolute entry of weighted rows: the median over the rows of their medians.
+    """Typical absolute entry of rows A with weights s: the median of the medians of the rows.
 
-    If this is 0 it is the mean, and if that is 0 too it is 1. NaN are left out, and so are rows
-    with no other entries.
+    If this median is 0, the mean is returned; if the mean is 0, too, 1. NaN are left out, and so
+    are rows that have no other entries.
     """
     some = ~np.isnan(A).all(axis=1)
     A, s = (A, s) if some.all() else (A[some], s[some])

@@ -1,4 +1,4 @@
-"""Names of scores, and one that is robust to wrong labels: bounded absolute errors.
+"""Names of scores, and a score that is robust to wrong labels: the bounded absolute error.
 
 The median absolute error uses only half of the samples: if half of the labels are equal, the best
 constant has a median error of zero, and W = 0 is chosen. The mean absolute error grows with each
@@ -28,9 +28,9 @@ WORDS = {
 
 
 def check_score_name(name: str, bounded: bool = True) -> None:
-    """Refuse a score that neither scikit-learn nor matreg knows, and name similar ones.
+    """Raise an error for a score that neither scikit-learn nor matreg has, and name similar ones.
 
-    `bounded` says whether there is a search that knows the scale of the bounded error.
+    `bounded` says whether there is a search that computes the scale of the bounded error.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def check_score_name(name: str, bounded: bool = True) -> None:
 
 
 def score_in_print(name: str) -> tuple[str, bool]:
-    """Name of a score in print, and whether it is minus an error, which is shown instead.
+    """Displayed name of a score, and whether it is minus an error, which is then displayed.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def score_in_print(name: str) -> tuple[str, bool]:
 
 
 def score_of_search(search: Any) -> tuple[str, bool]:
-    """Name in print of the score by which a search chooses, and whether it is minus an error.
+    """Displayed name of the score by which a search chooses, and whether it is minus an error.
 
-    The search is of matreg, or one of scikit-learn around a model.
+    The search is one of matreg's, or one of scikit-learn's with a model of matreg.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def score_of_search(search: Any) -> tuple[str, bool]:
 
 
 def _likeness(asked: str, name: str) -> float:
-    """Similarity of a score to what was typed: by initials (rmse), by a part, or by letters."""
+    """Similarity of a score's name to the input: by initials (rmse), by a word, or by letters."""
     bare = name.removeprefix("neg_")
     if asked == "".join(word[0] for word in bare.split("_")):
         return 3.0
@@ -107,16 +107,16 @@ def shared_scale(residuals: ArrayLike, weights: ArrayLike | None = None) -> floa
     """Robust standard deviation of residuals that all candidates share.
 
     The scale of a candidate is the size that 68 % of its residuals do not exceed: one standard
-    deviation if they are normal, and bounded as long as less than 31 % of the labels are wrong. The
-    shared scale is the smallest positive scale of all candidates, since candidates with larger
-    scales have not found the signal.
+    deviation if the residuals are normal, and bounded as long as less than 31 % of the labels are
+    wrong. The shared scale is the smallest positive scale of all candidates, since candidates with
+    larger scales have not found the signal.
 
     Parameters
     ----------
     residuals : array-like of shape (k, n)
-        Residuals of k candidates on the same samples, none of which was in their fits.
+        Residuals of k candidates on the same samples, which none of them was fitted to.
     weights : array-like of shape (n,), default=None
-        Weights of the samples; 2 is the same as the sample twice.
+        Weights of the samples; a sample of weight 2 counts as two samples.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def shared_scale(residuals: ArrayLike, weights: ArrayLike | None = None) -> floa
     weight = np.ones(size.shape[1]) if weights is None else np.asarray(weights, dtype=float)
     order = np.argsort(size, axis=1, kind="stable")
     rise = np.cumsum(weight[order], axis=1)
-    # The share of normal residuals within one standard deviation, up to the rounding of sums.
+    # .6827 is the share of normal residuals within one standard deviation.
     at = np.argmax(rise >= 0.6827 * rise[:, -1:] * (1.0 - 1e-12), axis=1)
     scales = size[np.arange(len(size)), order[np.arange(len(size)), at]]
     return float(scales[scales > 0.0].min(initial=np.inf)) if scales.any() else 0.0
@@ -152,12 +152,12 @@ def bounded_absolute_error(
     residuals : array-like of shape (k, n) or (n,)
         Residuals of k candidates on the same samples.
     scale : float, default=None
-        Scale that the candidates share; by default :func:`shared_scale` of the residuals. A scale
-        of 0 bounds nothing.
+        Scale that the candidates share; by default :func:`shared_scale` of the residuals. With a
+        scale of 0 errors are not bounded.
     bound : float, default=3.0
         Largest error that counts, as a multiple of the scale.
     weights : array-like of shape (n,), default=None
-        Weights of the samples; 2 is the same as the sample twice.
+        Weights of the samples; a sample of weight 2 counts as two samples.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def bounded_scorer(scale: float, bound: float = 3.0) -> Any:
     Parameters
     ----------
     scale : float
-        Scale of the residuals, in the units of the labels; 0 bounds nothing.
+        Scale of the residuals, in the units of the labels; with 0, errors are not bounded.
     bound : float, default=3.0
         Largest error that counts, as a multiple of the scale.
 
@@ -217,7 +217,7 @@ def _of_predictions(
     scale: float,
     bound: float,
 ) -> float:
-    """The error of predictions."""
+    """Bounded absolute error of predictions."""
     residuals = np.asarray(y_true, dtype=float) - np.asarray(y_pred, dtype=float)
     errors = bounded_absolute_error(residuals, scale=scale, bound=bound, weights=sample_weight)
     return float(errors[0])

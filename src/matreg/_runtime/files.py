@@ -1,4 +1,4 @@
-"""Files are written under another name and renamed: complete, or as they were before."""
+"""Atomic writing: a file is written under another name and then renamed."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-# Errors of a write, which do not name the file: no space, no quota, larger than allowed.
+# Errors of a write, which do not name the file: disk full, quota exceeded, file too large.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Files that were written, for the last line of a command.
+# Files that were written; a command lists them in its last line.
 WRITTEN: list[str] = []
 
 
 @contextmanager
 def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a file beside `path` that takes its place at the end: the whole file, or nothing.
+    """Open a temporary file in the folder of `path`, which replaces `path` at the end.
 
-    After a full disk, an error or Ctrl-C, the old file is still there, and no other.
+    If the disk is full, or after an error or Ctrl-C, the old file is unchanged and the temporary
+    one is deleted.
 
-    A link stays one, and its target is written. A file that is there keeps its permissions; what is
-    no file, such as a pipe or a device, is refused. Text (mode "w") is in UTF-8 without translation
-    of line ends. Errors of the disk name `path`.
+    If `path` is a link, its target is replaced. An existing file keeps its permissions. A path that
+    is not a regular file, such as a pipe or a device, raises an OSError. Text (mode "w") is written
+    in UTF-8, without translation of line ends. Errors of the disk name `path`.
 
     Examples
     --------
@@ -40,7 +41,7 @@ def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]
     mode_before = target.stat().st_mode if target.exists() else None
     if mode_before is not None and not stat.S_ISREG(mode_before) and not target.is_dir():
         raise OSError(errno.EINVAL, "this is no file that can be replaced", os.fspath(path))
-    # A random name: threads may write the same file, and killed processes leave theirs.
+    # A random name: threads may write the same file, and killed processes leave theirs behind.
     beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}.part")
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:

@@ -1,4 +1,4 @@
-"""Ctrl-C in long work: what is finished is kept, and a second Ctrl-C soon after stops everything.
+"""Ctrl-C in long work: finished results are kept, and a second Ctrl-C soon after stops everything.
 
 Without the second one, a loop over many paths or searches, such as those of scikit-learn, could not
 be stopped.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from multiprocessing import parent_process
 
-# Seconds within which Ctrl-C a second time means to stop everything.
+# Seconds within which a second Ctrl-C means to stop everything.
 AGAIN = 5.0
 ADVICE = f"Press Ctrl-C again within {AGAIN:.0f} seconds to stop everything."
 
@@ -17,9 +17,9 @@ _last = -float("inf")
 
 
 def may_keep() -> bool:
-    """Whether to keep what is finished after a KeyboardInterrupt, instead of raising it again.
+    """Whether to keep finished results after a KeyboardInterrupt, instead of raising it again.
 
-    Not in a worker process, whose parent decides, and not shortly after the last time.
+    The answer is no in a worker process, whose parent decides, and soon after the last call.
     """
     global _last
     now = time.monotonic()

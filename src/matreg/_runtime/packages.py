@@ -1,4 +1,4 @@
-"""Other packages: those that extras install, and the versions of those that matter."""
+"""Imports of optional packages, and the versions of the packages that matter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PACKAGES = ("matreg", "numpy", "scipy", "scikit-learn", "joblib", "matplotlib")
 
 
 def optional(module: str, extra: str) -> Any:
-    """Import a module, or say which extra of matreg installs it."""
+    """Import a module; if it is missing, the error says which extra of matreg installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -19,7 +19,7 @@ def optional(module: str, extra: str) -> Any:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that matter, where installed."""
+    """Versions of Python and of those packages in `PACKAGES` that are installed."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:

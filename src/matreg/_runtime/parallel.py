@@ -1,4 +1,4 @@
-"""Calls in joblib's processes, none of which outlives its parent."""
+"""Calls in joblib's worker processes, which do not outlive their parent."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 
 from joblib import Parallel
 
-# Seconds that we wait for a worker to end.
+# Seconds to wait for a worker to end.
 ENDING = 5.0
 
 
 def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = True) -> Iterator[Any]:
-    """Results of calls that ``joblib.delayed`` has made, as they come.
+    """Yield the results of calls that were made by ``joblib.delayed``.
 
-    With `ordered` they come in the order of the calls, otherwise in that in which they end. If a
-    process was killed, that is a ChildProcessError.
+    With `ordered` the results come in the order of the calls, otherwise as the calls finish. If a
+    worker process was killed, a ChildProcessError is raised.
     """
     results = Parallel(n_jobs, return_as="generator" if ordered else "generator_unordered")(calls)
     with _workers_end_with_us():
@@ -36,10 +36,9 @@ def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = Tru
 
 @contextmanager
 def _workers_end_with_us() -> Iterator[None]:
-    """SIGTERM ends the workers, too; otherwise joblib's workers would wait for minutes for a parent
-    that has ended.
+    """Let SIGTERM end the workers, too: otherwise they would wait minutes for their ended parent.
 
-    A program's own handler of the signal is kept.
+    If the program has set its own handler of the signal, that handler is kept.
     """
     ours = (
         threading.current_thread() is threading.main_thread()

@@ -1,4 +1,4 @@
-"""A progress line on standard error for work that takes more than a moment, erased at the end."""
+"""A progress line on standard error for work of more than two seconds; it is erased at the end."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from typing import Any, Self, TextIO, TypeVar
 
 T = TypeVar("T")
 
-# Characters of a bar, beside which the longest note has room in 80 columns.
+# Characters of a bar; the longest text next to it fits into 80 columns.
 WIDTH = 18
 # Seconds before a line appears, between two updates, and until a line without an update is drawn
-# again, so that its clock goes on; a time left that ended so long ago was wrong.
+# again, so that its clock goes on. If a forecast end is exceeded by the last of these, the forecast
+# was wrong and is not shown any more.
 PATIENCE, PACE, SILENCE = 2.0, 0.1, 1.0
 # A bar is full when the work is over, not when its last stage begins.
 ALMOST = 0.97
-# The time left is estimated after this share of a stage, and of steps that are counted.
+# The time left is estimated after this share of a stage, or of steps that are counted.
 TREND, FEW = 0.1, 0.05
-# The whole span, and an end that cannot be told.
+# The whole span, and an unknown end.
 WHOLE, UNKNOWN = (0.0, 1.0), math.inf
-# Held by the line that is shown: one at a time.
+# Held by the line that is shown: only one is shown at a time.
 SHOWN = threading.Lock()
 # The escape sequence clears the rest of a longer line.
 START, CLEAR = "\r", "\x1b[K"
 
-# What the stages of a fit are called on the line; the glossary of the guide explains them.
+# Displayed names of the stages of a fit; the glossary of the guide explains them.
 STAGES = {
     "W = 0": "start",
     "admm": "ADMM",
@@ -46,19 +47,19 @@ STAGES = {
 # Takes the present method, the gap and its goal; returns whether the fit should stop.
 Listener = Callable[[str, float, float], bool]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
-# The innermost open line of this thread, and the part of its span that the present work is.
+# The innermost open line of this thread, and the part of its span that the present work covers.
 _line: ContextVar[Line | None] = ContextVar("line", default=None)
 _span: ContextVar[tuple[float, float]] = ContextVar("span", default=WHOLE)
 
 
 class Line:
-    """A line that is drawn once two seconds have passed, and erased at the end.
+    """A progress line that is drawn once two seconds have passed, and erased at the end.
 
-    A thread draws it again while the work reports nothing. The bar never goes back. A line inside
-    of another one is drawn in its place, in the part of its bar that :func:`span` assigns. A line
-    in another thread or in a worker process shows nothing.
+    A thread redraws the line while the work reports nothing. The bar never goes back. If a line is
+    opened inside of another one, the outer line shows it, in the part of its bar that :func:`span`
+    assigns. A line in another thread or in a worker process is not shown.
 
-    The stream is standard error by default; only terminals are written to.
+    The stream is standard error by default; lines are only drawn on terminals.
     """
 
     def __init__(self, label: str, stream: TextIO | None = None) -> None:
@@ -68,9 +69,9 @@ class Line:
         self.outermost = self.drawn = False
         self.share, self.span = 0.0, WHOLE
         self.host: Line | None = None
-        # What is being done, and when it is over if that can be told.
+        # What is being done, and when it will be over, if that is known.
         self.state, self.end = "preparing", UNKNOWN
-        # When the clock began, and when this line was opened inside of another.
+        # Start of the clock, and the time at which this line was opened inside of another one.
         self.start = self.begun = time.perf_counter()
         self.next = self.start + PATIENCE
         self._drawing, self._over = threading.Lock(), threading.Event()
@@ -106,19 +107,19 @@ class Line:
             SHOWN.release()
 
     def show(self, method: str, gap: float, goal: float, spent: float) -> None:
-        """Receive a certificate, which this kind of line does not show."""
+        """Receive a certificate; this kind of line does not show it."""
 
     def reached(self, what: str, share: float) -> None:
-        """Draw the work that is done, its share of the whole way, and the time left."""
+        """Draw the present work `what`, the share that is done, and the time left."""
         share = max(share, self.share / ALMOST)
         self._draw(ALMOST * share, what, forecast(share, self.begun))
 
     def _inside(self, share: float, state: str, end: float, label: str) -> None:
-        """Draw the state of a line inside of this one in its place."""
+        """Draw the state of a line that was opened inside of this one."""
         self._draw(share, state, end, label)
 
     def _keep_drawing(self) -> None:
-        """Draw the line now and then until the work is over."""
+        """Redraw the line regularly until the work is over."""
         wait = max(self.next - time.perf_counter(), 0.0)
         while not self._over.wait(wait):
             with self._drawing:
@@ -126,12 +127,13 @@ class Line:
             wait = SILENCE
 
     def _draw(self, share: float, state: str, end: float, label: str = "") -> None:
-        """Draw the share that is done and what is being done, until when if that is known."""
+        """Draw the share that is done, what is being done, and when it will be over, if known."""
         self.share, self.shown = max(self.share, share), label or self.label
         self.state, self.end = state, end
         if self.host is not None:
             at = part_of(self.span, self.share)
-            if self.span[1] < 1.0:  # else the whole ends with this part
+            # For a part of the work, the time left of the whole work is shown.
+            if self.span[1] < 1.0:  # else the whole work ends with this part
                 end = forecast(max(at, self.host.share), self.host.begun)
             self.host._inside(at, state, end, self.shown)
         elif self.live and (now := time.perf_counter()) >= self.next:
@@ -139,7 +141,7 @@ class Line:
                 self._draw_now(now)
 
     def words(self, now: float) -> str:
-        """What is being done, and the time left or, where that cannot be told, the time so far."""
+        """What is being done, and the time left or, if that is unknown, the time so far."""
         if self.end == UNKNOWN or now > self.end + SILENCE:
             return f"{self.state} {clock(now - self.start)}"
         return f"{self.state} {clock(max(self.end - now, 0.0))} left"
@@ -153,7 +155,7 @@ class Line:
         self.drawn, self.next = True, now + PACE
 
     def _show_above(self, *warning: Any, **options: Any) -> None:
-        """Erase the line for a warning, which would be written on it; it is drawn again below."""
+        """Erase the line before a warning is written; the line is drawn again below the warning."""
         with self._drawing:
             if self.drawn:
                 self._write(START + CLEAR)
@@ -165,10 +167,10 @@ class Line:
 
 
 class Progress(Line):
-    """Bar of steps, with the time left.
+    """Progress bar of counted steps, with the time left.
 
-    On a terminal it is redrawn in place. Elsewhere nothing is written, unless asked for: then a
-    line every ten per cent.
+    On a terminal the bar is redrawn in place. Elsewhere nothing is written, unless `verbose` is
+    set: then one line is written for every ten per cent.
 
     Examples
     --------
@@ -195,12 +197,12 @@ class Progress(Line):
         return self
 
     def expect(self, count: int) -> None:
-        """Begin steps of another kind, so many at least: the time left is that at their rate."""
+        """Begin at least `count` steps of another kind; their rate now determines the time left."""
         self.total = max(self.total, self.done + count)
         self.begun, self.before = time.perf_counter(), self.done
 
     def step(self, count: int = 1) -> None:
-        """Count one more step as done, or several."""
+        """Count `count` more steps as done."""
         self.done, self.partly = self.done + count, 0.0
         if self.plain and self.done * 10 // self.total > (self.done - count) * 10 // self.total:
             seconds = time.perf_counter() - self.start
@@ -208,11 +210,11 @@ class Progress(Line):
         self._count()
 
     def show(self, method: str, gap: float, goal: float, spent: float) -> None:
-        """Draw how far the present step is, by its gap."""
+        """Draw the progress of the present step, computed from its gap."""
         self.reached(method, part_of(_span.get(), way(gap, goal)))
 
     def reached(self, what: str, share: float) -> None:
-        """Draw how far the present step is."""
+        """Draw the progress of the present step."""
         self.partly = max(self.partly, ALMOST * share)
         self._count()
 
@@ -228,14 +230,14 @@ class Progress(Line):
 
 
 class GapLine(Line):
-    """Bar of a single fit: how far its duality gap is on the way to the goal.
+    """Progress bar of a single fit: how far its duality gap is on the way to the goal.
 
-    Gaps fall geometrically, so that the bar is in the logarithm of the gap. It keeps its place
-    where another stage begins with a larger gap. Once a method has gone a tenth of the way, the
-    time that it needs for the rest at this rate is the time left: as a rule too much, since the
-    last steps are the largest. Before that, and where it is less, the time left is "at most" that
-    of the iterations which the method may still take. In a fit of several problems one after
-    another, which :func:`span` tells, it is the time that the rest takes at the rate so far.
+    Gaps fall geometrically, so that the bar is in the logarithm of the gap. The bar does not go
+    back if another stage begins with a larger gap. Once a method has gone a tenth of the way, the
+    time left is extrapolated from its rate: mostly an overestimate, since the last steps are the
+    largest. Before that, or if this is less, the time left is "at most" the time of the iterations
+    that the method may still take. In a fit of several problems one after another, for which
+    :func:`span` is set, the time left is extrapolated from the rate so far.
 
     Examples
     --------
@@ -246,7 +248,7 @@ class GapLine(Line):
     stage, began = "", (0.0, 0.0, 0.0)
 
     def show(self, method: str, gap: float, goal: float, spent: float) -> None:
-        """Draw the method at work, its relative gap, where that is to go, and the time left."""
+        """Draw the present method, its relative gap, the goal of the gap, and the time left."""
         name, share = STAGES.get(method, method), way(gap, goal)
         state = f"{name}, gap {min(gap, 1.0):.0e}"
         if _span.get() != WHOLE:
@@ -261,16 +263,17 @@ class GapLine(Line):
 
 
 def forecast(share: float, then: float, before: float = 0.0, enough: float = TREND) -> float:
-    """When work is over of which a share is done, at the rate since `then`, when `before` was done.
+    """Time at which work will be over of which `share` is done, at the rate since the time `then`.
 
-    Too small a step since then tells nothing.
+    At that time the share `before` was done. If less than `enough` was done since, the result is
+    UNKNOWN.
     """
     now, step = time.perf_counter(), share - before
     return now + (now - then) / step * (1.0 - share) if step > 0.0 and step >= enough else UNKNOWN
 
 
 def way(gap: float, goal: float) -> float:
-    """Share of the way of a relative gap from 1 to the goal, in its logarithm.
+    """Progress of a relative gap from 1 (result 0) to the goal (result 1), in its logarithm.
 
     Examples
     --------
@@ -286,14 +289,14 @@ def way(gap: float, goal: float) -> float:
 
 
 def part_of(span: tuple[float, float], share: float) -> float:
-    """Where a share of a part is in the whole."""
+    """Share of the whole work that is reached at a share of its part `span`."""
     low, high = span
     return low + share * (high - low)
 
 
 @contextmanager
 def span(low: float, high: float) -> Iterator[None]:
-    """Make the work within a part of the present work, from one share of it to another.
+    """Let the work within the context be a part of the present work, from `low` to `high`.
 
     Examples
     --------
@@ -312,20 +315,20 @@ def span(low: float, high: float) -> Iterator[None]:
 
 
 def equal_parts(items: Sequence[T]) -> Iterator[T]:
-    """Iterate over work of which each item is the same part."""
+    """Iterate over items, each of which is an equal part of the present work."""
     for k, item in enumerate(items):
         with span(k / len(items), (k + 1) / len(items)):
             yield item
 
 
 def turn(k: int) -> AbstractContextManager[None]:
-    """Round k of an unknown number of rounds: each is half of what is left."""
+    """Span of round k of an unknown number of rounds: half of the span that is left."""
     return span(1.0 - 0.5**k, 1.0 - 0.5 ** (k + 1))
 
 
 @contextmanager
 def without_progress() -> Iterator[None]:
-    """Report no progress of the work within, such as a small problem inside of a larger fit."""
+    """Do not report the progress of the work within, such as a small problem in a larger fit."""
     line, listener = _line.get(), _listener.get()
     _line.set(None)
     _listener.set(None)
@@ -337,7 +340,7 @@ def without_progress() -> Iterator[None]:
 
 
 def reached(what: str, share: float) -> None:
-    """Tell the line how far some work is."""
+    """Report to the line what is being done, and the share of it that is done."""
     line = _line.get()
     if line is not None:
         line.reached(what, part_of(_span.get(), share))
@@ -345,7 +348,7 @@ def reached(what: str, share: float) -> None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Call a listener with the certificates of the fits within, in this thread."""
+    """Call a listener with the certificates of the fits within the context, in this thread."""
     token = _listener.set(listener)
     try:
         yield
@@ -354,9 +357,9 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def tell(method: str, gap: float, goal: float, spent: float = 0.0) -> bool:
-    """Tell the line and the listener how far the relative gap is; return whether to stop.
+    """Report the relative gap and its goal to the line and the listener; return whether to stop.
 
-    `spent` is the share of the iterations, of those that the method may take.
+    `spent` is the number of iterations so far, divided by the number that the method may take.
     """
     line, listener = _line.get(), _listener.get()
     if line is not None:
@@ -373,7 +376,7 @@ def track(items: Iterable[T], label: str, total: int, verbose: int = 0) -> Itera
 
 
 def columns(stream: TextIO) -> int:
-    """Width of a terminal."""
+    """Width of a terminal, in characters."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):  # something that only looks like one
@@ -381,5 +384,5 @@ def columns(stream: TextIO) -> int:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds."""
+    """A time in minutes and seconds, such as 1:05."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

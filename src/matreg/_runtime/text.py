@@ -1,14 +1,13 @@
-"""Text that terminals and browsers show as it is, and numbers with their nouns."""
+"""Text without control characters, and numbers with their nouns."""
 
 from __future__ import annotations
 
-# Spaces and ends of lines, which Python does not call printable.
+# Characters to keep although ``str.isprintable`` is false for them.
 HARMLESS = "\n\u00a0"
 
 
 def printable(text: str) -> str:
-    r"""The text, with control characters and characters that hide or reorder others as escape
-    sequences.
+    r"""The text, with escape sequences for control characters and those that hide or reorder text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user's code which called the library.
+"""Warnings that point at the line of the user's code that called the library.
 
 The filters of Python's ``warnings`` belong to the whole process: ``catch_warnings`` in two threads
 may leave the filters of the other thread behind. The library therefore collects its own advice in a
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Packages whose code is not the user's.
+# Packages whose code does not count as the user's.
 INSIDE = ("matreg", "sklearn", "joblib", "contextlib")
 
 Advice = list[tuple[str, type[Warning]]]  # messages and their kinds
@@ -21,7 +21,7 @@ _kept: ContextVar[Advice | None] = ContextVar("kept", default=None)
 
 
 class AdviceWarning(UserWarning):
-    """What a legal call should know about its data, parameters or result, with the remedy.
+    """Advice about the data, parameters or result of a valid call, with the remedy.
 
     All of matreg's warnings are of this class, except scikit-learn's ``ConvergenceWarning`` and
     Python's ``FutureWarning``.
@@ -39,9 +39,9 @@ class AdviceWarning(UserWarning):
 
 
 def warn(message: str, category: type[Warning] = AdviceWarning) -> None:
-    """Warn at the first line outside of the library, however deep the call is.
+    """Issue a warning that points at the first line outside of the library.
 
-    The message has what happened, with numbers, and the remedy.
+    The message says what happened, with numbers, and names the remedy.
     """
     kept = _kept.get()
     if kept is not None:
@@ -69,7 +69,7 @@ def kept_back() -> Iterator[Advice]:
 
 @contextmanager
 def without(start: str = "", category: type[Warning] = Warning) -> Iterator[None]:
-    """Drop the advice of this thread whose text starts like this and that is of this kind."""
+    """Drop the advice of this thread that begins with `start` and is of this category."""
     with kept_back() as found:
         yield
     for message, kind in found:

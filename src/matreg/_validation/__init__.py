@@ -1,4 +1,4 @@
-"""What users pass, checked: errors say what is wrong and what to pass instead.
+"""Checks of what users pass: errors say what is wrong and what to pass instead.
 
 arrays        samples, labels, weights, shapes; axes: names and coordinates of rows and columns
 classes       class labels

@@ -20,7 +20,7 @@ from ..data.units import check_weighed
 
 
 def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
-    """Flatten samples that come as matrices; return them with the shape of one, if known."""
+    """Flatten samples (n, p, q) to (n, p*q); return them with (p, q), or None if they were flat."""
     refuse_containers(X)
     X = unmasked(X)
     if np.ndim(X) == 2 if hasattr(X, "ndim") else hasattr(X, "__dataframe__"):
@@ -55,18 +55,18 @@ def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
     return X, None
 
 
-# Attributes by which data frames and sparse matrices, which have keys as well, are recognised.
+# Attributes of data frames and sparse matrices, which have `keys` but are no containers of arrays.
 NO_CONTAINER = ("iloc", "__dataframe__", "tocsr")
 
 
 def refuse_containers(X: Any) -> None:
-    """Refuse containers of the array of samples, and say how to get the array."""
+    """Raise an error for containers of the array of samples that says how to get the array."""
     if isinstance(X, (str, bytes, os.PathLike)):
         raise ValueError(
             f"X must be an array; got the path {os.fspath(X)!r}. Open the file first: np.load(path)"
             ', with mmap_mode="r" where it does not fit into memory, or h5py.File(path)["name"].'
         )
-    # Sparse matrices of a dictionary are refused by scikit-learn, like all others.
+    # scikit-learn refuses sparse matrices, including those in the dictionary format.
     if hasattr(X, "keys") and not any(hasattr(X, name) for name in NO_CONTAINER):
         names = _arrays_in(X)[:5]
         first = names[0] if names else "name"
@@ -88,7 +88,7 @@ def refuse_containers(X: Any) -> None:
 
 
 def _arrays_in(X: Any) -> list[str]:
-    """Names of the arrays in a container; those in the groups of an HDF5 file with their groups."""
+    """Names of the arrays in a container; in an HDF5 file with the names of their groups."""
     names: list[str] = []
     for name in X:
         inside = X[name] if hasattr(X, "visititems") else None
@@ -98,7 +98,7 @@ def _arrays_in(X: Any) -> list[str]:
 
 
 def unmasked(array: Any) -> Any:
-    """NaN where a masked array is masked: the values below the mask are ignored."""
+    """The array, with NaN instead of masked values if it is a masked array."""
     if isinstance(array, np.ma.MaskedArray):
         return (
             np.where(np.ma.getmaskarray(array), np.nan, array.data)
@@ -109,7 +109,7 @@ def unmasked(array: Any) -> Any:
 
 
 def reject_complex(array: Any, name: str) -> None:
-    """Refuse complex numbers, by the name of the argument."""
+    """Raise an error for complex numbers that names the argument."""
     dtype = getattr(array, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must be real; got dtype {dtype}.")
@@ -142,7 +142,7 @@ def validate_labels(y: Any, n: int) -> Array:
 
 
 def has_several(y: Any) -> bool:
-    """Whether labels have two dimensions and not one column."""
+    """Whether labels have two dimensions and a number of columns other than one."""
     shape = getattr(y, "shape", None)
     if shape is None and y is not None:
         shape = np.shape(np.asarray(y))
@@ -150,7 +150,7 @@ def has_several(y: Any) -> bool:
 
 
 def refuse_dates_and_text(y: Any) -> None:
-    """Refuse labels that would silently become numbers: dates, durations, digits in strings."""
+    """Raise an error for labels that would silently become numbers: dates, durations, strings."""
     found = getattr(y, "dtype", None)
     kind = getattr(found, "kind", "") if found is not None else ""
     if kind == "M":
@@ -173,12 +173,12 @@ def refuse_dates_and_text(y: Any) -> None:
         )
 
 
-# With fewer samples than this, two values are not taken for classes.
+# With fewer samples than this, two distinct values are not suspected to be classes.
 FEW_SAMPLES = 6
 
 
 def question_two_values(y: Array, where: str = "") -> None:
-    """Warn if labels that are fitted as numbers have only two values, as two classes have."""
+    """Warn if labels that are fitted as numbers have only two values, like two classes."""
     low, high = y.min(), y.max()
     if len(y) >= FEW_SAMPLES and low < high and bool(np.all((y == low) | (y == high))):
         warn(
@@ -197,7 +197,7 @@ def _is_number(text: str) -> bool:
 
 
 def check_length(y: Any, n: int) -> None:
-    """Refuse another number of labels than of samples."""
+    """Raise an error if the number of labels is not the number n of samples."""
     if len(y) != n:
         raise ValueError(
             f"y must have one label for each of the {n} samples of X; got {len(y)} (inconsistent "
@@ -234,7 +234,7 @@ def validate_weights(sample_weight: Weights, n: int) -> Array:
 
 
 def resolve_shape(given: Any, shape: tuple[int, int] | None, width: int) -> tuple[int, int]:
-    """(p, q) of samples with `width` numbers: `matrix_shape` if given, that of X, or (width, 1)."""
+    """Shape (p, q) of samples of `width` entries: as `given`, else as in X, else (width, 1)."""
     if given is None:
         return shape or (width, 1)
     if not (
@@ -251,7 +251,7 @@ def resolve_shape(given: Any, shape: tuple[int, int] | None, width: int) -> tupl
 
 
 def refuse_table_of_matrices(transformer: Any) -> None:
-    """Refuse matrices as the output of a transformer that is to return tables."""
+    """Raise an error if a transformer whose output is matrices was set to return tables."""
     output = getattr(transformer, "_sklearn_output_config", {}).get("transform")
     if (output or sklearn.get_config()["transform_output"]) != "default":
         raise ValueError(
@@ -262,7 +262,7 @@ def refuse_table_of_matrices(transformer: Any) -> None:
 
 @contextmanager
 def named_missing(model: str) -> Iterator[None]:
-    """Say which models take missing entries, and how to pass a single sample."""
+    """Add advice to errors: which models take missing entries, and how to pass a single sample."""
     try:
         yield
     except ValueError as error:
@@ -276,7 +276,7 @@ def named_missing(model: str) -> Iterator[None]:
 
 
 def _one_sample(error: str) -> str:
-    """Advice if X may be a single matrix: its columns divide the number of entries of a sample."""
+    """Advice if X may be one matrix: its number of columns divides the number of entries (p q)."""
     found = re.match(r"X has (\d+) features, but .* is expecting (\d+) features", error)
     if not found:
         return ""
@@ -287,13 +287,13 @@ def _one_sample(error: str) -> str:
 
 
 def check_matrix_shape(shape: tuple[int, int] | None, fitted: tuple[int, int]) -> None:
-    """Refuse matrices of another shape than those of the training."""
+    """Raise an error if the matrices have another shape than in `fit`."""
     if shape is not None and shape != fitted:
         raise ValueError(f"X must hold matrices of shape {fitted} as in fit; got {shape}.")
 
 
 def to_numbers(name: str, given: Any) -> Array:
-    """A number or a list of numbers as an array."""
+    """A number or a list of numbers as an array of at least one dimension."""
     try:
         return np.atleast_1d(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError):
@@ -301,7 +301,7 @@ def to_numbers(name: str, given: Any) -> Array:
 
 
 def check_grid(name: str, given: Any) -> Array:
-    """Values of a parameter that is not negative, in descending order."""
+    """Values of a non-negative parameter, in descending order."""
     grid = np.sort(to_numbers(name, given))[::-1]
     if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or grid[-1] < 0.0:
         raise ValueError(f"{name} must be a non-empty list of non-negative numbers; got {given!r}.")

@@ -1,6 +1,6 @@
 """Names and coordinates of rows and columns, from xarray or from the columns of a table.
 
-Neither xarray nor pandas is imported: what has dimensions and coordinates is read, whatever it is.
+Neither xarray nor pandas is imported: any object with dimensions and coordinates is read.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from .._typing import Array, Values
 
 @dataclass(frozen=True)
 class MatrixLabels:
-    """What rows and columns of the samples are called."""
+    """Names and coordinates of the rows and columns of the samples, and of the samples."""
 
     dims: tuple[str, str]  # names of rows and columns, such as ("channel", "time")
-    # Coordinates of rows and columns, None where there are none.
+    # Coordinates of rows and columns; None if there are none.
     coords: tuple[Values | None, Values | None]
-    sample_dim: str = "sample"  # name of the samples
-    sample_coords: Values | None = None  # coordinates of the samples of the training
+    sample_dim: str = "sample"  # name of the dimension of the samples
+    sample_coords: Values | None = None  # coordinates of the training samples
 
 
 UNNAMED = MatrixLabels(("row", "column"), (None, None))
 
 
 def read_labels(X: Any, y: Any = None) -> tuple[Any, MatrixLabels | None]:
-    """Samples as an array (n, p, q) with their labels; as they are if they have none.
+    """Samples as an array (n, p, q), and the labels of their axes; X and None if it has no labels.
 
     X is a DataArray of three dimensions, of which the first, or that of `y`, is the samples; or a
     table whose columns are a MultiIndex of two levels, each pair of values once.
@@ -48,7 +48,10 @@ def read_labels(X: Any, y: Any = None) -> tuple[Any, MatrixLabels | None]:
 
 
 def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
-    """New samples as an array (n, p, q), transposed by name; other coordinates are refused."""
+    """New samples as an array (n, p, q), transposed by the names of their dimensions.
+
+    Coordinates that differ from those of the training raise an error.
+    """
     if fitted is None or hasattr(X, "data_vars"):
         return read_labels(X)[0]
     if _has_dims(X) and len(X.dims) == 3:
@@ -69,9 +72,9 @@ def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
 def to_xarray(
     values: Values, labels: MatrixLabels | None, name: str | None, of_each: str | None = None
 ) -> Any:
-    """A matrix (p, q), or several (k, p, q), as a DataArray with its labels.
+    """A matrix (p, q), or several (k, p, q), as a DataArray with these labels.
 
-    Several are one for each sample, unless `of_each` names another dimension.
+    Several matrices are one per sample, unless `of_each` names another dimension.
     """
     try:
         import xarray
@@ -111,7 +114,7 @@ def _has_dims(X: Any) -> bool:
 
 
 def _sample_dim(X: Any, y: Any) -> Any:
-    """The dimension that the labels have too, or the first."""
+    """The dimension that X shares with y, or else the first dimension."""
     if _has_dims(y) and len(y.dims) == 1 and y.dims[0] in X.dims:
         return y.dims[0]
     return X.dims[0]
@@ -144,7 +147,7 @@ def _from_table(X: Any, columns: Any) -> tuple[Any, MatrixLabels | None]:
 
 
 def check_coordinates(dim: str, old: Any, new: Any) -> None:
-    """Refuse coordinates of new samples that differ from those of the training, if both exist."""
+    """Raise an error if new coordinates differ from those of the training, if both exist."""
     if old is not None and new is not None and not _equal(np.asarray(old), np.asarray(new)):
         raise ValueError(
             f"X must have the coordinates of the training along {dim!r}; got {_brief(new)} instead "
@@ -155,7 +158,7 @@ def check_coordinates(dim: str, old: Any, new: Any) -> None:
 def _equal(old: Values, new: Values) -> bool:
     kinds = {old.dtype.kind, new.dtype.kind}
     if old.shape == new.shape and "f" in kinds and kinds <= set("fiu"):
-        # The same times, however they were computed.
+        # Times that are equal up to rounding count as the same.
         return bool(np.allclose(old, new, rtol=1e-9, atol=1e-9 * float(np.ptp(old))))
     return bool(np.array_equal(old, new))
 
@@ -167,6 +170,6 @@ def _brief(values: Any) -> str:
 
 
 def ends(values: Any) -> str:
-    """The first and the last coordinate."""
+    """The first and the last coordinate, as text."""
     both = (values[0], values[-1])
     return " to ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in both)

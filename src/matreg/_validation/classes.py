@@ -1,4 +1,4 @@
-"""Class labels: what users pass, and the numbers that stand for them."""
+"""Class labels as users pass them, and the numbers that represent them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .arrays import check_length, reject_complex
 
 
 def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
-    """Classes in order, and for each of n samples the index of its class as a float."""
+    """Sorted classes, and the index of the class of each of n samples, as floats (n,)."""
     reject_complex(y, "y")
     if len(shape := np.asarray(y).shape) == 2 and shape[1] > 1:
         raise ValueError(
@@ -43,7 +43,7 @@ def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN or the like."""
+    """Whether a value is None, NaN, NaT or the NA of pandas; strings such as "None" are not."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value
@@ -51,14 +51,14 @@ def is_missing(value: Any) -> bool:
 
 
 def classes_at(classes: Values, index: Any) -> Any:
-    """Classes by their indices; of a Dask array of indices a Dask array."""
+    """Classes with these indices; a Dask array if the indices are a Dask array."""
     if is_dask(index):
         return index.map_blocks(classes.take, dtype=classes.dtype, meta=classes[:0])
     return np.asarray(classes[index])
 
 
 def check_two_classes(classes: Values, remedy: str) -> None:
-    """Refuse more than two classes."""
+    """Raise an error for more than two classes."""
     if len(classes) > 2:
         raise ValueError(
             f"y must have two classes; got {len(classes)}: {classes!r}. Only binary classification "
@@ -67,9 +67,9 @@ def check_two_classes(classes: Values, remedy: str) -> None:
 
 
 def check_classes_of_part(classes: Values, index: Array, who: str, n: int) -> None:
-    """Refuse classes that are missing in a part of n samples with these class indices.
+    """Raise an error if a class is missing in a part of n samples with these class indices.
 
-    `who` is what looks at the part, for the message.
+    `who` names what uses the part, for the message.
     """
     missing = np.setdiff1d(np.arange(len(classes)), index)
     if len(missing):

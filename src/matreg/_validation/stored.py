@@ -1,8 +1,8 @@
 """Samples that are not in memory: files, stored arrays, Dask arrays.
 
-Anything with ``shape``, ``dtype`` and slices along the samples that is not an array in memory is
-read block by block. If it fits into scikit-learn's ``working_memory``, it is loaded, which is
-faster.
+Any object that is not an array in memory, has ``shape`` and ``dtype`` and can be sliced along the
+samples is read block by block. If the samples fit into scikit-learn's ``working_memory``, they are
+loaded, which is faster.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def is_streamed(X: Any) -> bool:
 
 
 def refuse_labelled_dask(X: Any) -> None:
-    """Say what to pass instead of an xarray.DataArray on Dask, which would silently be loaded."""
+    """Raise an error for a large xarray.DataArray on Dask, which would silently be loaded."""
     if hasattr(X, "coords") and getattr(X, "chunks", None) and is_large(X):
         raise ValueError(
             "X is a DataArray on Dask that is larger than scikit-learn's working_memory of "
@@ -69,14 +69,14 @@ def refuse_labelled_dask(X: Any) -> None:
 
 
 def loaded(X: Any) -> Any:
-    """Samples of a stored array that fits into memory; any other X as it is."""
+    """The samples in memory if X is a stored array that is small enough; any other X unchanged."""
     if not is_stored(X) or not X.shape or is_large(X):
         return X
     return X.compute() if is_dask(X) else read_slice(X, 0, X.shape[0])
 
 
 def refuse_streamed(name: str, X: Any, instead: str = "") -> None:
-    """Refuse samples that would silently be loaded though they do not fit."""
+    """Raise an error for samples that would silently be loaded though they are too large."""
     if is_streamed(X):
         raise ValueError(
             f"{name} needs all samples in memory, but X is stored and larger than scikit-learn's "
@@ -86,7 +86,7 @@ def refuse_streamed(name: str, X: Any, instead: str = "") -> None:
 
 
 def refuse_streamed_cleaning(name: str, X: Any, plain: str) -> None:
-    """Say how to clean samples that are read block by block."""
+    """Raise an error for samples that are read block by block, and say how to clean them."""
     if is_streamed(X):
         raise ValueError(
             f"{name} needs all samples in memory, but X is read block by block. The row space is "
@@ -97,7 +97,7 @@ def refuse_streamed_cleaning(name: str, X: Any, plain: str) -> None:
 
 
 def stored_shape(X: Any) -> tuple[int, int] | None:
-    """(p, q) of samples that are read block by block, None if they are flat."""
+    """Shape (p, q) of samples that are read block by block; None if they are flat."""
     if len(X.shape) not in (2, 3):
         raise ValueError(
             f"X must have 2 or 3 dimensions, (n, p*q) or (n, p, q); got {len(X.shape)} in shape "

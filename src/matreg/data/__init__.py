@@ -1,12 +1,12 @@
 """Samples with labels, weights and covariates.
 
-samples       in memory, in a block, and what all kinds of samples offer
+samples       samples in memory, a block of samples, and the protocol of all kinds of samples
 joint         several labels or classes as one problem
-blocks        read block by block
-reading       slices of arrays, of mapped files and of other storage
-dask_blocks   read block by block on Dask
+blocks        samples that are read block by block
+reading       reads slices of arrays, mapped files and other storage
+dask_blocks   samples in a Dask array, read block by block
 moments       samples of which only the second moments are known
-units         sizes of numbers whose products float64 can hold
+units         checks that products of the numbers stay in the range of float64
 """
 
 from .samples import Samples

@@ -1,6 +1,6 @@
-"""Samples that are read block by block, wherever they are stored.
+"""Samples that are read block by block, from any kind of storage.
 
-Solvers for data that exceed the memory see only :class:`Blocks`: passes over all samples, which
+Solvers for data that exceed the memory use only :class:`Blocks`: passes over all samples, which
 reduce each block to a small summary, and one small subsample.
 """
 
@@ -25,17 +25,17 @@ from .reading import FileReader, reader
 from .samples import Block, Samples, merge_duplicates
 from .units import check_units, check_weighed, largest
 
-# Bytes of a block. One is read while others are treated.
+# Bytes of a block. One block is read while others are processed.
 BLOCK = 2**24
 # Samples that a subsample reads one after another.
 RUN = 64
 
 
 class Summary(Protocol):
-    """The reduction of a block. Two summaries merge to that of both blocks, in any order."""
+    """The reduction of a block; summaries of several blocks can be merged in any order."""
 
     def merge(self, other: Any) -> Any:
-        """Summary of two parts of the samples."""
+        """Summary of this part of the samples and another one together."""
         ...
 
 
@@ -47,26 +47,29 @@ Scan = Callable[[Block], S]
 class Blocks:
     """Samples of shape (p, q) with labels and weights, read block by block.
 
-    A kind of storage is a subclass with the three methods that are not implemented here.
+    Each kind of storage is a subclass that defines `map_reduce`, `map_rows` and `take`.
     """
 
     in_memory = None
     X: Any
-    # Numbers of samples, of their rows and of their columns.
+    # Number of samples, and number of rows and of columns of a sample.
     n: int
     p: int
     q: int
     nbytes: int  # size of all samples as they are stored
     rows_read: int  # number of samples read so far
-    given: tuple[Any, Any]  # labels and weights as they were given
-    # Indices of samples of a rare kind, of which a subsample needs enough.
+    given: tuple[Any, Any]  # labels and weights as the user gave them
+    # Indices of samples of a rare class, of which a subsample needs enough.
     rare: Index = np.zeros(0, dtype=np.intp)
-    # Covariates as columns without a penalty, ones included, if there are any.
+    # Covariates as columns without a penalty, including ones; None without covariates.
     columns: Columns | None = None
     moments: Array | None = None  # second moments of all samples, once they are known
 
     def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
-        """Merged summaries of all blocks, each of about `summary_bytes`: one pass."""
+        """Merged summaries of all blocks, computed in one pass.
+
+        A summary takes about `summary_bytes`.
+        """
         raise NotImplementedError
 
     def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
@@ -74,15 +77,16 @@ class Blocks:
         raise NotImplementedError
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
-        """Samples of some runs (start, stop) in order, and their indices."""
+        """Samples of the index ranges (start, stop), in order, and their indices."""
         raise NotImplementedError
 
     def sample(self, rows: int) -> tuple[Block, Index]:
-        """About this number of samples from all over the data, and their indices.
+        """About this number of samples, spread over all the data, and their indices.
 
-        Their entries, with all labels and weights that are in memory, show whether products of
-        these overflow. Where none of them has a weight, they are some of those that have one, with
-        weights so much smaller that each still stands for ``n / len(index)`` samples.
+        An error is raised if products of their entries and of the labels and weights, of all
+        samples if these are in memory, would leave the range of float64. If all these samples have
+        weight zero, samples with a positive weight are taken instead, and their weights are scaled
+        down so that each sample still stands for ``n / len(index)`` samples.
         """
         block, index = self.take(sample_runs(self.n, rows))
         if not (block.weights > 0.0).any():
@@ -100,7 +104,10 @@ class Blocks:
         return block, index
 
     def refuse(self, first: float) -> None:
-        """Say why this sample has sums that are not finite; an infinite index means no sample."""
+        """Raise an error that says why the sums of sample `first` are not finite.
+
+        If `first` is infinite, there is no such sample, and nothing is raised.
+        """
         if first < np.inf:
             block, _ = self.take([(int(first), int(first) + 1)])
             check_units(block.X, block.y, block.weights)
@@ -114,15 +121,18 @@ class Blocks:
         return merge_duplicates(X, block.y, self.n / len(block.y) * block.weights, Z)
 
     def unpenalised(self, fit_intercept: bool) -> Basis:
-        """The columns without a penalty: those of the covariates and ones."""
+        """The columns without a penalty: covariates and ones, as far as there are any."""
         return intercept(fit_intercept) if self.columns is None else self.columns
 
     def distinct(self) -> Self:
-        """The samples themselves: duplicates stay where they are."""
+        """The object itself: duplicates are not merged."""
         return self
 
     def part(self, rows: Index | None, y: Array) -> Self:
-        """All samples with other labels; those that are not in `rows` have weight zero."""
+        """All samples with other labels; samples that are not in `rows` have weight zero.
+
+        `y` holds the labels of the samples in `rows`, or of all samples if `rows` is None.
+        """
         index = np.arange(self.n) if rows is None else rows
         labels, some = np.full(self.n, -1.0), np.zeros(self.n)
         labels[index], some[index] = y, np.asarray(self.given[1])[index]
@@ -144,9 +154,9 @@ class Blocks:
 
 
 class ArrayBlocks(Blocks):
-    """Samples in anything with ``shape``, ``dtype`` and slices along the samples.
+    """Samples in any object that has ``shape`` and ``dtype`` and can be sliced along the samples.
 
-    The samples X are (n, p, q) or (n, p*q), labels and weights (n,). Z (n, m) are columns without a
+    X has the shape (n, p, q) or (n, p*q), labels and weights (n,). Z (n, m) holds columns without a
     penalty, as :func:`matreg.unpenalised.basis.covariates` makes them.
 
     Examples
@@ -188,10 +198,10 @@ class ArrayBlocks(Blocks):
         return Block(start, X.reshape(stop - start, -1), self.y[some], self.weights[some], Z)
 
     def _refuse_changes(self, block: Block) -> None:
-        """Refuse samples that changed since the last pass; one sample in 64 is compared.
+        """Raise an error if samples changed since the last pass; one sample in 64 is compared.
 
-        No bound would hold for samples that change. Zarr reads a chunk that has been deleted as its
-        fill value, without a warning.
+        No bound would hold for samples that change. Zarr reads a deleted chunk as its fill value,
+        without a warning.
         """
         mark = hash(block.X[::64].tobytes())
         if self.seen.setdefault((block.start, len(block.y)), mark) != mark:
@@ -202,9 +212,9 @@ class ArrayBlocks(Blocks):
             )
 
     def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
-        """Merged summaries of all blocks: one pass over the samples.
+        """Merged summaries of all blocks, computed in one pass over the samples.
 
-        Summaries larger than a block are made one after another.
+        Summaries larger than a block are computed one after another.
         """
         summaries = self.each(scan, one_at_a_time=summary_bytes > BLOCK)
         whole = next(summaries)
@@ -217,9 +227,10 @@ class ArrayBlocks(Blocks):
         return np.concatenate(list(self.each(scan)))
 
     def each(self, treat: Callable[[Block], T], one_at_a_time: bool = False) -> Iterator[T]:
-        """Apply a function to each block, in the order of the blocks. Each of a few threads reads a
-        block and processes it: while one reads, others compute. If one block is processed at a
-        time, the linear algebra uses several threads.
+        """Apply a function to each block, and yield the results in the order of the blocks.
+
+        Each of a few threads reads a block and processes it: while one reads, others compute. If
+        one block is processed at a time, the linear algebra uses several threads.
         """
 
         def read_and_treat(start: int) -> T:
@@ -245,13 +256,13 @@ class ArrayBlocks(Blocks):
                 yield under_way.popleft().result()
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
-        """Samples of some runs (start, stop) in order, and their indices."""
+        """Samples of the index ranges (start, stop), in order, and their indices."""
         self.rows_read += sum(stop - start for start, stop in runs)
         return joined([self.block(start, stop) for start, stop in runs])
 
 
 def joined(runs: list[Block]) -> tuple[Block, Index]:
-    """Several blocks of finite samples as one, and the indices of their samples."""
+    """Several blocks as one, and the indices of their samples, which must be finite."""
     index = np.concatenate([np.arange(run.start, run.start + len(run.y)) for run in runs])
     parts = [np.concatenate(part) for part in list(zip(*runs, strict=True))[1:4]]
     Z = None if runs[0].Z is None else np.concatenate([run.Z for run in runs if run.Z is not None])
@@ -262,7 +273,7 @@ def joined(runs: list[Block]) -> tuple[Block, Index]:
 
 
 def refuse_sample(i: int, X: NDArray[Any]) -> NoReturn:
-    """Refuse the sample X of index i, which is not finite or too large for the coefficients."""
+    """Raise an error for the sample X of index i, which is not finite or too large."""
     if not np.isfinite(X).all():
         raise ValueError(f"X must not hold NaN or infinity; sample {i} does. X[{i}] shows it.")
     raise ValueError(
@@ -272,9 +283,11 @@ def refuse_sample(i: int, X: NDArray[Any]) -> NoReturn:
 
 
 def sample_runs(n: int, rows: int) -> list[tuple[int, int]]:
-    """Runs (start, stop) of samples at equal distances, each shifted at random by at most one
-    run. Reading single samples would be as slow as reading all. Equal distances represent sorted
-    data well and do not depend on the blocks. As many rows as there are samples are all of them.
+    """Index ranges (start, stop) of `RUN` samples each, with about `rows` samples together.
+
+    One range is drawn at random from each of several equal parts of the data. Reading single
+    samples would be as slow as reading all. Equal parts represent sorted data well, and they do
+    not depend on the blocks. If `rows` is at least n, one range holds all samples.
     """
     if rows >= n:
         return [(0, n)]
@@ -287,7 +300,7 @@ def sample_runs(n: int, rows: int) -> list[tuple[int, int]]:
 
 
 def aligned(rows: int, X: Any) -> int:
-    """Number of rows of a block, a multiple of those of a stored chunk where there are chunks."""
+    """Number of samples of a block: a multiple of those of a stored chunk, if X has chunks."""
     chunks = getattr(X, "chunks", None)
     if not chunks or not isinstance(chunks[0], int) or chunks[0] <= 0:
         return rows

@@ -28,7 +28,10 @@ def is_dask(X: Any) -> bool:
 
 
 def on_blocks(function: Callable[[Array], Array], f: Any, columns: int | None = None) -> Any:
-    """A function of numbers f (n,), with this number of columns; a Dask array if f is one."""
+    """``function(f)`` for numbers f (n,), as a Dask array if f is one.
+
+    The function returns an array of shape (n,), or (n, columns) if `columns` is given.
+    """
     if not is_dask(f):
         return function(f)
     if columns is None:
@@ -38,7 +41,7 @@ def on_blocks(function: Callable[[Array], Array], f: Any, columns: int | None = 
 
 
 def check_sizes(X: Any) -> None:
-    """Refuse unknown chunk sizes, and say how to compute them."""
+    """Raise an error for unknown chunk sizes that says how to compute them."""
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
         raise ValueError(
             "X must have known chunk sizes; they are NaN, as after a selection. Call "
@@ -47,7 +50,7 @@ def check_sizes(X: Any) -> None:
 
 
 def check_chunks(X: Any) -> None:
-    """Refuse chunks by which samples cannot be read, and say how to rechunk."""
+    """Raise an error if samples are split among chunks, and say how to rechunk."""
     check_sizes(X)
     if any(len(sizes) > 1 for sizes in X.chunks[1:]):
         rest = ", ".join(f"{axis}: -1" for axis in range(1, X.ndim))
@@ -65,9 +68,9 @@ def check_chunks(X: Any) -> None:
 class DaskBlocks(Blocks):
     """Samples in a Dask array.
 
-    The samples (n, p, q) or (n, p*q) are chunked along the first axis only; labels, weights and Z,
+    The samples (n, p, q) or (n, p*q) are chunked along the first axis only. Labels, weights and Z,
     the columns without a penalty of :func:`matreg.unpenalised.basis.covariates`, are arrays in
-    memory or Dask arrays of the chunks of X.
+    memory or Dask arrays with the same chunks as X.
     """
 
     def __init__(self, X: Any, y: Any, weights: Any, shape: tuple[int, int], Z: Any = None) -> None:
@@ -86,7 +89,7 @@ class DaskBlocks(Blocks):
     def layer(
         self, function: Callable[[Block], Any], some: Iterable[int], rest: tuple[int, ...] = ()
     ) -> dict[Any, Any]:
-        """Tasks that call a function on some blocks, by keys that end with `rest`."""
+        """Tasks that call a function on the blocks `some`, with keys that end with `rest`."""
         name, inner = f"matreg-{uuid4().hex}", (0,) * (self.X.ndim - 1)
         return {
             (name, j, *rest): (
@@ -102,7 +105,7 @@ class DaskBlocks(Blocks):
         }
 
     def graph(self, layer: dict[Any, Any]) -> Any:
-        """Tasks with all that they need."""
+        """Graph of these tasks and everything that they depend on."""
         from dask.highlevelgraph import HighLevelGraph
 
         name = next(iter(layer))[0]
@@ -114,12 +117,12 @@ class DaskBlocks(Blocks):
         from dask.delayed import Delayed
 
         key = list(layer)[-1]
-        # Optimised, so that one task reads a chunk and treats it: no worker reads ahead.
+        # Optimised, so that one task reads a chunk and processes it: no worker reads ahead.
         (result,) = dask.compute(Delayed(key, dask.array.optimize(self.graph(layer), [key])))
         return result
 
     def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:
-        """Merged summaries of all blocks: one pass over the samples."""
+        """Merged summaries of all blocks, computed in one pass over the samples."""
         layer = self.layer(scan, range(len(self.sizes)))
         keys = list(layer)
         name = keys[0][0]
@@ -132,7 +135,7 @@ class DaskBlocks(Blocks):
         return whole
 
     def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
-        """One number per sample, or several, as a dask array: nothing is computed yet."""
+        """One number per sample, or `columns` of them, as a Dask array that is not computed yet."""
         import dask.array
 
         rest: tuple[tuple[int, ...], ...] = () if columns is None else ((columns,),)
@@ -141,9 +144,9 @@ class DaskBlocks(Blocks):
         return dask.array.Array(self.graph(layer), name, (self.sizes, *rest), dtype=np.float64)
 
     def take(self, runs: list[tuple[int, int]]) -> tuple[Block, Index]:
-        """Samples of some runs (start, stop) in order, and their indices.
+        """Samples of the index ranges (start, stop), in order, and their indices.
 
-        Whole blocks are read for that, but only those that hold a run.
+        Only blocks that contain a part of a range are read, each as a whole.
         """
         ends = np.array(runs) - [0, 1]  # the first and the last sample of each run
         blocks = np.searchsorted(self.starts, ends, side="right") - 1
@@ -157,13 +160,13 @@ class DaskBlocks(Blocks):
 
 
 class Runs:
-    """The parts of given runs (start, stop) of samples that lie in a block."""
+    """Function that returns the parts of given index ranges (start, stop) that lie in a block."""
 
     def __init__(self, runs: list[tuple[int, int]]) -> None:
         self.runs = runs
 
     def __call__(self, block: Block) -> list[Block]:
-        """The parts of runs in a block, each a block."""
+        """The parts of the index ranges that lie in a block, each as a block."""
         end = block.start + len(block.y)
         found = []
         for start, stop in self.runs:
@@ -175,9 +178,9 @@ class Runs:
 
 
 def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) -> list[Any]:
-    """Labels or weights by blocks of the samples: numbers if all are equal, arrays, or keys."""
+    """Labels or weights of each block: one number if all are equal, else arrays or Dask keys."""
     if not is_dask(values):
-        if values.min() == values.max():  # no array has to travel to the workers
+        if values.min() == values.max():  # no array has to be sent to the workers
             return [float(values[0])] * len(sizes)
         return [values[a:b] for a, b in pairwise(starts)]
     if values.chunks[0] != sizes:
@@ -186,7 +189,7 @@ def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) 
 
 
 def rows_of(Z: Any, starts: NDArray[Any], sizes: tuple[int, ...]) -> list[Any]:
-    """Covariates (n, m) by blocks of the samples: arrays, or keys of a dask array."""
+    """Covariates (n, m) of each block: arrays, or keys of a Dask array."""
     if not is_dask(Z):
         return [Z[a:b] for a, b in pairwise(starts)]
     if Z.chunks[0] != sizes or len(Z.chunks[1]) > 1:
@@ -219,13 +222,13 @@ def _on_block(
     check_part("y", "finite", labels, np.isfinite(labels), start)
     good = (weights >= 0.0) & (weights < np.inf)
     check_part("sample_weight", "non-negative", weights, good, start)
-    flat = X.reshape(len(X), int(np.prod(X.shape[1:])))  # -1 would not do for an empty block
+    flat = X.reshape(len(X), int(np.prod(X.shape[1:])))  # -1 would fail for an empty block
     Z = None if Z is None else np.asarray(Z, dtype=np.float64)
     return function(Block(start, flat, labels, weights, Z))
 
 
 def check_part(name: str, kind: str, values: Array, good: Mask, start: int) -> None:
-    """Refuse wrong labels or weights, which could not be checked before they were computed."""
+    """Raise an error for invalid labels or weights; Dask arrays are checked once computed."""
     wrong = np.flatnonzero(~good)
     if len(wrong):
         raise ValueError(

@@ -1,8 +1,9 @@
-"""Problems of several labels or classes whose matrices share row or column profiles, as one.
+"""Several labels or classes as one problem, whose coefficient matrices share profiles.
 
-The nuclear norm is that of the matrices side by side, of shape (p, q k), or on top of each other. A
-sample with k labels is k samples of that shape, each with its matrix in the place of one label. For
-k classes, each class against the rest is such a label.
+The nuclear norm is that of the k coefficient matrices next to each other, of shape (p, q k), or on
+top of each other. A sample with k labels becomes k samples of that shape, each of which is zero
+except for the sample's matrix at the position of one label. For k classes, each class against the
+rest is such a label.
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ Result = TypeVar("Result", bound=Any)  # what a solver returns
 class JointProblem:
     """Problems of single labels or classes that are solved as one problem."""
 
-    singles: list[Samples]  # samples of the problems, with labels of their own
-    joint: str | None  # "rows" or "columns": what the matrices share
+    singles: list[Samples]  # samples of each single problem, with its labels
+    joint: str | None  # "rows" or "columns": which profiles the matrices share
     fit_intercept: bool  # whether each problem has an intercept
-    # Which of all samples have each label; None of classes, which all of them have.
+    # Indices of the samples that have each label; None for classes, which all samples have.
     rows: list[Index | None]
 
     @property
     def labels(self) -> bool:
-        """Whether these are labels, which have units, and not classes."""
+        """Whether the problems are those of labels, which have units, and not of classes."""
         return self.rows[0] is not None
 
     @property
     def nbytes(self) -> float:
-        """Size of the samples of all problems as those of one."""
+        """Bytes of the samples of the joint problem."""
         p, q = self.singles[0].X.shape[1:]
         rows, columns = (end.stop for end in self.place(len(self.singles) - 1, p, q))
         return 8.0 * sum(one.n for one in self.singles) * rows * columns
 
     def samples(self) -> Samples:
-        """The samples of all problems as those of one, with columns of each."""
+        """The samples of the joint problem, with unpenalised columns of each single problem."""
         p, q = self.singles[0].X.shape[1:]
         k, total = len(self.singles), sum(one.n for one in self.singles)
         rows, columns = (end.stop for end in self.place(k - 1, p, q))
@@ -57,7 +58,7 @@ class JointProblem:
         return Samples.of(X, y, weights, Z if Z.size else None)
 
     def ridge(self, ridge: float) -> Array:
-        """The ridge of each column: that of the covariates, and none of the intercepts."""
+        """The ridge of each column: `ridge` for covariates, 0 for intercepts."""
         one = self.singles[0]
         own = np.full(0 if one.Z is None else one.Z.shape[1], float(ridge))
         return np.tile(np.append(np.zeros(int(self.fit_intercept)), own), len(self.singles))
@@ -74,9 +75,9 @@ class JointProblem:
         return intercepts, gamma
 
     def place(self, j: int, p: int, q: int) -> tuple[slice, slice]:
-        """Where the matrix of problem j is in that of all; on the diagonal if nothing is shared.
+        """Rows and columns of problem j in the joint matrix: on the diagonal if nothing is shared.
 
-        The blocks on the diagonal have no larger nuclear norm than the whole: the others are 0.
+        The diagonal blocks have no larger nuclear norm than the whole, so that the others are 0.
         """
         down, right = (0 if self.joint == own else j for own in ("rows", "columns"))
         return slice(down * p, (down + 1) * p), slice(right * q, (right + 1) * q)
@@ -104,8 +105,8 @@ class JointProblem:
 def columns_of(samples: Samples, fit_intercept: bool) -> Array:
     """Ones and covariates of the samples of one label.
 
-    Beside ones the covariates are centred: of collinear columns those of smallest norm are taken,
-    in which the intercept does not count.
+    With an intercept the covariates are centred. If columns are collinear, the coefficients of
+    smallest norm are chosen, and this norm does not include the intercept.
     """
     Z = np.zeros((samples.n, 0)) if samples.Z is None else samples.Z
     if not fit_intercept:
@@ -114,5 +115,5 @@ def columns_of(samples: Samples, fit_intercept: bool) -> Array:
 
 
 def centre(samples: Samples) -> Array:
-    """Means of the covariates."""
+    """Means of the covariates; an empty array without covariates."""
     return np.zeros(0) if samples.Z is None else np.asarray(samples.Z.mean(axis=0))

@@ -12,25 +12,25 @@ from ..unpenalised.basis import Basis, Columns, intercept
 
 @dataclass(frozen=True)
 class Moments:
-    """Samples as the squared loss sees them: moments are added and subtracted like samples."""
+    """Second moments, which determine the squared loss; samples are added by adding moments."""
 
     # (p*q + k + 2, p*q + k + 2): Gram matrix of the rows ``(X_i, 1, Z_i, y_i)``, each times the
     # root of its weight.
     moments: Array
-    # Numbers of samples, of their rows and of their columns.
+    # Number of samples, and number of rows and of columns of a sample.
     n: int
     p: int
     q: int
-    # Covariates as k columns without a penalty, ones included, if there are any.
+    # Covariates as k columns without a penalty, including ones; None without covariates.
     columns: Columns | None = None
     in_memory = None
 
     def unpenalised(self, fit_intercept: bool) -> Basis:
-        """The columns without a penalty: those of the covariates and ones."""
+        """The columns without a penalty: covariates and ones, as far as there are any."""
         return intercept(fit_intercept) if self.columns is None else self.columns
 
     def without(self, moments: Array) -> Moments:
-        """All samples but those with these moments."""
+        """All samples except those with these moments."""
         return replace(self, moments=self.moments - moments)
 
     def r2(self, moments: Array, W: Array, gamma: Array) -> float:

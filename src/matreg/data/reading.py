@@ -1,4 +1,4 @@
-"""How samples of a slice are read from arrays in memory, of files and of other kinds of storage."""
+"""Reading slices of samples from arrays in memory, files and other kinds of storage."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 
 def reader(X: Any) -> Callable[[int, int], NDArray[Any]]:
-    """Function that reads the samples from a start to a stop.
+    """Function of (start, stop) that reads these samples.
 
-    Pages of a mapped file count as memory once they are read, and a file that shrinks meanwhile
-    kills the process. Blocks of a memmap are therefore read from its file.
+    Pages of a mapped file count as used memory once they are read, and a file that shrinks while it
+    is mapped kills the process. Blocks of a memmap are therefore read from its file.
     """
     if isinstance(X, np.memmap) and X.filename is not None and (by_rows(X) or by_entries(X)):
         return FileReader(X)
@@ -23,7 +23,7 @@ def reader(X: Any) -> Callable[[int, int], NDArray[Any]]:
 
 
 def read_slice(X: Any, start: int, stop: int) -> NDArray[Any]:
-    """Samples from a start to a stop of stored ones, whose libraries raise errors of all kinds."""
+    """Samples from `start` to `stop`; errors of the storage library are raised as an OSError."""
     try:
         return np.asarray(X[start:stop])
     except (MemoryError, ValueError):
@@ -45,7 +45,7 @@ def by_entries(X: NDArray[Any]) -> bool:
 class FileReader:
     """Reads samples of a mapped file, in C or in Fortran order, without mapping them.
 
-    A slice of another memmap along the samples will do.
+    X may also be a slice of another memmap along the samples.
     """
 
     def __init__(self, X: np.memmap[Any, Any]) -> None:
@@ -73,7 +73,7 @@ class FileReader:
             return np.moveaxis(columns, -1, 0)
 
     def fill(self, out: NDArray[Any], file: BinaryIO, at: int, stop: int) -> None:
-        """Fill an array from a place in the file on."""
+        """Fill an array with the bytes of the file from the offset `at`."""
         file.seek(self.offset + at)
         buffer = memoryview(out.reshape(-1).view(np.uint8).data)
         while len(buffer):

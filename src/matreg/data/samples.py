@@ -1,7 +1,7 @@
-"""Samples with their labels and weights in memory, and what all kinds of samples offer.
+"""Samples with their labels and weights in memory, and the protocol of all kinds of samples.
 
 Solvers and searches need only :class:`SampleSet`. :class:`Samples` holds all samples in memory,
-each distinct one once; :mod:`.blocks` and :mod:`.dask_blocks` read them.
+each distinct one once; :mod:`.blocks` and :mod:`.dask_blocks` read samples block by block.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ..design import ArrayDesign
 from ..thresholds import MANY_SAMPLES
 from ..unpenalised.basis import Basis, Columns, covariates, intercept
 
-# Number of samples on which units are measured, if there are more.
+# Number of samples from which units are computed, if there are more.
 UNIT_ROWS = 4096
 
 
 class Block(NamedTuple):
-    """Consecutive samples: what passes over all samples see at a time."""
+    """Consecutive samples, the unit in which passes over all samples read the data."""
 
     start: int  # index of the first one
     X: NDArray[Any]  # (k, p*q): samples in their own dtype
     # (k,): labels and sample weights.
     y: Array
     weights: Array
-    # (k, m): all columns without a penalty, the ones included; None without covariates.
+    # (k, m): all columns without a penalty, including the ones; None without covariates.
     Z: Array | None = None
 
     @property
@@ -40,7 +40,7 @@ class Block(NamedTuple):
         return ArrayDesign(self.X[:, :, None])
 
     def basis(self, fit_intercept: bool) -> Basis:
-        """The columns without a penalty: the covariates, or else ones or none."""
+        """The columns without a penalty: `Z` if there are covariates, else ones or no column."""
         return intercept(fit_intercept) if self.Z is None else Columns(self.Z)
 
     def part(self, start: int, stop: int) -> Block:
@@ -54,13 +54,14 @@ class Block(NamedTuple):
 
 
 class SampleSet(Protocol):
-    """What all kinds of samples offer."""
+    """Protocol of all kinds of samples."""
 
     @property
     def in_memory(self) -> Samples | None:
         """The samples if they are in memory, None if they are read block by block.
 
-        In blocks one problem takes all cores, and so long that what is finished is to be kept.
+        If samples are read block by block, one problem uses all cores, and takes so long that
+        finished results should be kept after an interruption.
         """
         ...
 
@@ -97,11 +98,11 @@ class SampleSet(Protocol):
         ...
 
     def distinct(self) -> SampleSet:
-        """Samples of positive weight, each once where they are in memory."""
+        """Samples of positive weight; duplicates are merged if the samples are in memory."""
         ...
 
     def part(self, rows: Index | None, y: Array) -> SampleSet:
-        """The samples of some rows, with other labels: those of one of several problems."""
+        """The samples of some rows, with other labels, for one of several problems."""
         ...
 
     def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Any:
@@ -111,23 +112,24 @@ class SampleSet(Protocol):
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples of positive weight in memory, each once.
+    """Samples of positive weight in memory, each distinct one once.
 
     Attributes
     ----------
     X : ndarray of shape (n, p, q)
         Distinct samples.
     y, weights : ndarray of shape (n,)
-        Their labels and the sums of their weights.
+        Labels, and total weights, of the distinct samples.
     group : ndarray of shape (m,)
-        Index of the distinct sample of each of the m samples that were given, -1 where the weight
-        is zero.
+        For each of the m given samples, the index of its distinct sample; -1 if its weight is zero.
     share : ndarray of shape (m,)
-        Share of each given sample in the weight of its distinct one.
-    Z : ndarray of shape (n, m) or None
-        Their covariates, without a column of ones; samples are equal only if these are.
+        Weight of each given sample, divided by the total weight of its distinct sample.
+    Z : ndarray of shape (n, c) or None
+        Covariates of the distinct samples, without a column of ones; samples are only equal if
+        their covariates are.
     table : ndarray of shape (l, k) or None
-        Labels of samples with k of them, NaN where one is missing; `y` is then the row of each.
+        Rows of k labels, if samples have several; NaN for missing labels. `y` then holds the row
+        index of each sample.
     equal : ndarray of shape (n,) or None
         The same number for equal samples with equal covariates; None if they were not compared.
     """
@@ -143,7 +145,7 @@ class Samples:
 
     @classmethod
     def of(cls, X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None) -> Samples:
-        """Samples as they are given, duplicates and weights of zero included."""
+        """Samples as they are given, including duplicates and weights of zero."""
         return cls(X, y, weights, np.arange(len(y)), np.ones(len(y)), Z)
 
     @property
@@ -181,22 +183,22 @@ class Samples:
         return ArrayDesign(self.X)
 
     def unpenalised(self, fit_intercept: bool) -> Basis:
-        """The columns without a penalty: those that the covariates and ones span."""
+        """The columns without a penalty, which span the covariates and ones."""
         return intercept(fit_intercept) if self.Z is None else covariates(self.Z, fit_intercept)
 
     def gather(self, beta: Array) -> Array:
-        """Dual variables of the distinct samples from those of all."""
+        """Dual variables (n,) of the distinct samples from those of all given samples (m,)."""
         kept = self.group >= 0
         total = np.zeros(len(self.y))
         np.add.at(total, self.group[kept], beta[kept])
         return total
 
     def spread(self, beta: Array) -> Array:
-        """Dual variables of all samples from those of the distinct ones."""
+        """Dual variables (m,) of all given samples from those of the distinct samples (n,)."""
         return np.where(self.group >= 0, self.share * beta[self.group], 0.0)
 
     def few(self, rows: int) -> Samples:
-        """About this number of samples at equal distances in float64, with the weight of all."""
+        """Up to `rows` equally spaced samples in float64, weighted to represent all samples."""
         if rows >= self.n:
             return self
         index = np.linspace(0, self.n - 1, rows).astype(np.intp)
@@ -206,27 +208,30 @@ class Samples:
         return replace(some, X=X, weights=factor * some.weights).distinct()
 
     def compared(self) -> Samples:
-        """The samples, compared once for all subsets taken later; many samples are not compared."""
+        """The samples with `equal` set, so that later subsets need no comparison.
+
+        From MANY_SAMPLES samples on, they are not compared.
+        """
         if self.equal is not None or self.n >= MANY_SAMPLES:
             return self
         return replace(self, equal=equal_samples(self.X, self.Z))
 
     def distinct(self) -> Samples:
-        """Samples of positive weight, each once."""
+        """Samples of positive weight, each distinct one once."""
         found = merge_duplicates(self.X, self.y, self.weights, self.Z, self.equal)
         return found if self.table is None else replace(found, table=self.table)
 
     def part(self, rows: Index | None, y: Array) -> Samples:
-        """The distinct samples of some rows, all by default, with other labels."""
+        """The distinct samples of some rows, with other labels; None stands for all rows."""
         some = self if rows is None or len(rows) == self.n else self.take(rows)
         return merge_duplicates(some.X, y, some.weights, some.Z, some.equal)
 
     def map_rows(self, scan: Callable[[Block], Array], columns: int | None = None) -> Array:
-        """What a function makes of the samples, which are one block."""
+        """One number per sample, or `columns` of them: `scan` of all samples as one block."""
         return scan(Block(0, self.X.reshape(self.n, -1), self.y, self.weights, self.Z))
 
     def take(self, rows: Index | Mask) -> Samples:
-        """The samples of some of the given rows, as if only these had been given."""
+        """The samples of some rows, as if only these had been given."""
         Z = None if self.Z is None else self.Z[rows]
         X = np.ascontiguousarray(self.X[rows])
         taken = Samples.of(X, self.y[rows], self.weights[rows], Z)
@@ -235,7 +240,7 @@ class Samples:
 
 
 def spread_out(index: Index) -> Array:
-    """Pseudo-random numbers in [0, 1), a hash of the indices of samples."""
+    """Pseudo-random numbers in [0, 1), computed as a hash of the indices of samples."""
     return np.asarray((index.astype(np.uint64) * np.uint64(0x9E3779B1)) % 2**32 / 2.0**32)
 
 
@@ -258,11 +263,10 @@ def equal_samples(X: NDArray[Any], Z: Array | None = None) -> Index:
 def merge_duplicates(
     X: NDArray[Any], y: Array, weights: Array, Z: Array | None = None, equal: Index | None = None
 ) -> Samples:
-    """Merge equal samples with equal labels (a third of a bootstrap sample), and drop those of
-    weight zero.
+    """Merge equal samples with equal labels, and drop samples of weight zero.
 
-    Many samples are not merged, because a copy of them would be large. `equal` is the result of
-    :func:`equal_samples`, if it is known.
+    From MANY_SAMPLES samples on, they are not merged, because a copy would be large, unless some
+    have weight zero. `equal` is the result of :func:`equal_samples`, if it is known.
     """
     if len(y) >= MANY_SAMPLES and weights.min() > 0.0:
         return Samples.of(X, y, weights, Z)
@@ -275,8 +279,8 @@ def merge_duplicates(
         return replace(Samples.of(X, y, weights, Z), equal=equal)
     firsts = np.flatnonzero(kept)[firsts]
     # Samples are sorted, so that weights and copies give the same order and therefore the same
-    # rounding. Bytes with the exponent first sort like the numbers, in the same order for all
-    # units.
+    # rounding. Sorting the bytes, with the exponent first, gives an order that does not depend on
+    # the units.
     values = [
         (X[i] if Z is None else np.append(X[i], Z[i])).astype(">f8").tobytes() for i in firsts
     ]

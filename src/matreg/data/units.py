@@ -1,4 +1,4 @@
-"""Units of samples, labels and weights: those whose products float64 can hold."""
+"""Checks that products of samples, labels and weights stay within the range of float64."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ SMALLEST, LARGEST = 1e-100, 1e100
 # Orders of magnitude that the units of samples, labels and weights may span together.
 ORDERS = 150.0
 # Most orders of magnitude of ``c |X|^2 / |y|``, with c the factors C s of the losses. From some 26
-# on the rounding of multipliers at their bounds is worth more than the objective, here even that of
-# multipliers far inside.
+# on, rounding errors of multipliers at their bounds change the dual objective by more than its
+# value; at 40 even those of multipliers far from their bounds do.
 HEAVIEST = 40.0
-# Size of the losses below which the objective is not a normal number of float64.
+# Size of the losses below which the objective would be a subnormal number in float64.
 LIGHTEST = 1e-290
 # Weights of nuclear norm and outliers below which their squares lose digits.
 LIGHTEST_PRICE = 1e-140
 
 
 def check_units(X: Any, y: Any, weights: Any, orders: float = ORDERS) -> None:
-    """Refuse numbers whose squares or products would vanish or overflow.
+    """Raise an error for numbers whose squares or products would underflow or overflow.
 
     The multipliers are of the size ``y / X^2``, and their squares are computed: `orders` is the
     largest number of orders of magnitude of ``X^2``, y and the weights together.
@@ -46,7 +46,7 @@ def check_weighed(weights: Any) -> None:
 
 
 def check_size(name: str, size: float) -> None:
-    """Refuse numbers, the largest of this size, whose squares vanish or overflow."""
+    """Raise an error if the square of `size`, the largest of some numbers, leaves the range."""
     if size != 0.0 and not SMALLEST <= size <= LARGEST:
         raise ValueError(
             f"{name} has entries of sizes up to {size:.3g}, whose squares leave the range of "
@@ -56,7 +56,7 @@ def check_size(name: str, size: float) -> None:
 
 
 def check_price(name: str, price: float) -> None:
-    """Refuse a price of the cleaning whose square, which its certificate computes, vanishes."""
+    """Raise an error if the square of a weight of the cleaning, used in its certificate, is 0."""
     if price < LIGHTEST_PRICE:
         raise ValueError(
             f"{name} is {price:.3g}, whose square vanishes in float64. Raise {name}, or C, from "
@@ -65,7 +65,10 @@ def check_price(name: str, price: float) -> None:
 
 
 def check_factors(c: Any, norms: Any, y: Any) -> None:
-    """Refuse factors c of the losses that vanish, or beside which ``||W||^2 / 2`` is rounding."""
+    """Raise an error for factors c of the losses that are too small or too large for float64.
+
+    The losses would vanish, or ``||W||^2 / 2`` would be less than their rounding error.
+    """
     sizes = [largest(c), largest(norms), largest(y)]
     if sizes[2] and sizes[0] * sizes[2] < LIGHTEST:
         raise ValueError(
@@ -85,7 +88,7 @@ def check_factors(c: Any, norms: Any, y: Any) -> None:
 
 
 def largest(numbers: Any) -> float:
-    """Largest absolute value, without missing numbers."""
+    """Largest absolute value, ignoring NaN."""
     return max(
         float(np.fmax.reduce(numbers, axis=None, initial=0)),
         -float(np.fmin.reduce(numbers, axis=None, initial=0)),

@@ -5,5 +5,5 @@ thresholding   thresholding of singular values and its derivative
 bordered       linear systems with a border of unpenalised columns
 descent        Nesterov's extrapolation and Armijo's rule
 large_svt      thresholding of large matrices
-threads        how many threads the linear algebra takes
+threads        number of threads that the linear algebra uses
 """

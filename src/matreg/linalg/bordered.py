@@ -1,14 +1,14 @@
 """Linear systems of second-order methods.
 
-All of them are, for several right-hand sides in turn,
+All of them have the following form, for several right-hand sides in turn:
 
     (Phi Phi' + diag(D)) x + Z gamma = rhs,    Z'x = total
 
-with Phi of n x d and a border Z of k columns, none, ones or several. :func:`dual` factorises a
-matrix of order n, :func:`primal` one of order d. In the interior point method the entries of D for
-samples inside the box tend to zero: both refine their solutions. :func:`primal` computes
-``f = Phi'x`` more accurately than it could be recomputed from x (cancellation in a huge box), and
-returns it appended to x.
+Phi has the shape (n, d), and the border Z has k columns: none, ones or several. :func:`dual`
+factorises a matrix of order n, :func:`primal` one of order d. In the interior point method the
+entries of D for samples inside the box tend to zero; therefore both refine their solutions.
+:func:`primal` computes ``f = Phi'x`` more accurately than it could be recomputed from x
+(cancellation in a huge box), and returns f appended to x.
 """
 
 from __future__ import annotations
@@ -29,79 +29,79 @@ Solve = Callable[[Array], Array]
 BorderedSolve = Callable[[Array, Array], tuple[Array, Array]]
 
 
-# Rows of a large matrix that are updated at a time.
+# Number of rows of a large matrix that are updated at a time.
 STRIPE = 256
 
 
 class Rows(Protocol):
-    """Phi, of which all rows need never be there at once."""
+    """Phi (n, d), whose rows need not all be in memory at once."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(n, d)."""
+        """Shape (n, d)."""
         ...
 
     def take(self, index: Index) -> Array:
-        """Some rows."""
+        """Some rows of Phi, of shape (k, d)."""
         ...
 
     def forward(self, f: Array) -> Array:
-        """``Phi f``."""
+        """``Phi f``, of shape (n,)."""
         ...
 
     def adjoint(self, x: Array) -> Array:
-        """``Phi'x``."""
+        """``Phi'x``, of shape (d,)."""
         ...
 
 
 class Stored:
-    """Phi as it is."""
+    """Phi as an array."""
 
     def __init__(self, Phi: Array) -> None:
         self.Phi, self.shape = Phi, Phi.shape
 
     def take(self, index: Index) -> Array:
-        """Some rows."""
+        """Some rows of Phi, of shape (k, d)."""
         return self.Phi[index]
 
     def forward(self, f: Array) -> Array:
-        """``Phi f``."""
+        """``Phi f``, of shape (n,)."""
         return self.Phi @ f
 
     def adjoint(self, x: Array) -> Array:
-        """``Phi'x``."""
+        """``Phi'x``, of shape (d,)."""
         return x @ self.Phi
 
 
 class Images:
-    """Coordinates of samples, computed when they are needed."""
+    """Phi whose rows are the coordinates of samples, computed when they are needed."""
 
     def __init__(self, design: Design, coordinates: Coordinates) -> None:
         self.design, self.coordinates = design, coordinates
         self.shape = (design.n, coordinates.size)
 
     def take(self, index: Index) -> Array:
-        """Some rows."""
+        """Some rows of Phi, of shape (k, d)."""
         return self.coordinates.of_samples(self.design.take(index))
 
     def forward(self, f: Array) -> Array:
-        """``Phi f``."""
+        """``Phi f``, of shape (n,)."""
         return self.design.forward(self.coordinates.adjoint(f))
 
     def adjoint(self, x: Array) -> Array:
-        """``Phi'x``."""
+        """``Phi'x``, of shape (d,)."""
         return self.coordinates.of(self.design.adjoint(x)[None])[0]
 
 
 def cholesky(S: Array) -> Solve:
-    """Solver of a positive definite system, equilibrated; `S` is overwritten."""
+    """Solver of ``S x = rhs`` for a positive definite S, equilibrated; `S` is overwritten."""
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
     S *= scale[:, None]
     S *= scale
     jitter = 1e-15
     while True:
         np.fill_diagonal(S, 1.0 + jitter)
-        # In place: the transpose has the order LAPACK wants, and its lower half is our upper.
+        # In place: the transpose has LAPACK's order, and its lower half is the upper half of S.
         L, failed = scipy.linalg.lapack.dpotrf(S.T, lower=1, clean=0, overwrite_a=1)
         if not failed:
             break
@@ -127,7 +127,7 @@ def shifted(S: Array, D: Array) -> Solve:
 
 
 def primal_matrix(Phi: Rows, index: Index, D: Array) -> Array:
-    """``I + Phi' D^-1 Phi`` over some samples, whose rows of Phi are never all there."""
+    """``I + Phi' D^-1 Phi`` (d, d) over some samples, without holding all their rows of Phi."""
     d = Phi.shape[1]
     H = np.eye(d)
     chunk = max(32, 2**16 // max(d, 1))
@@ -135,7 +135,7 @@ def primal_matrix(Phi: Rows, index: Index, D: Array) -> Array:
         some = index[start : start + chunk]
         rows = Phi.take(some)
         weighted = rows / D[some, None]
-        # In parts: a product of the size of H would be as much again. Half of H is enough.
+        # In stripes: a product of the size of H would double the memory. Half of H is enough.
         for part in range(0, d, STRIPE):
             H[part : part + STRIPE, part:] += rows[:, part : part + STRIPE].T @ weighted[:, part:]
     for part in range(STRIPE, d, STRIPE):
@@ -150,14 +150,15 @@ def refined(
 ) -> Solve:
     """Iterative refinement of a solver of ``(Phi Phi' + diag(D)) x = rhs``.
 
-    In a huge box ``Phi Phi' x`` is a small difference of large numbers, and ``D x``, by which the
-    multipliers are told from each other, is smaller still: that is the accuracy to aim at. As a
-    residual costs two passes over the data, the next one is extrapolated by the last ratio.
+    In a huge box ``Phi Phi' x`` is a small difference of large numbers, and ``D x``, which
+    distinguishes the multipliers, is even smaller: the refinement aims at an accuracy relative to
+    ``D x``. As a residual costs two passes over the data, the size of the next residual is
+    extrapolated from the last ratio.
 
     Parameters
     ----------
     once : callable
-        Solves for a residual; all parts of it but the first are optional.
+        Solves for a residual, whose parts after the first one are optional.
     residual : callable
         Parts of the residual for a right-hand side and a solution.
     D : ndarray of shape (n,)
@@ -190,11 +191,11 @@ def with_border(solve: Solve, border: Array) -> BorderedSolve:
     def solve_bordered(rhs: Array, total: Array) -> tuple[Array, Array]:
         x = solve(rhs)
         missing = x[:n] @ border - total
-        # With fewer samples than columns gamma is not determined: then it is the smallest one.
+        # With fewer samples than columns gamma is not unique: lstsq takes the smallest one.
         if k == 1:
             dgamma = missing / curvature[0]
         elif not (np.isfinite(missing).all() and np.isfinite(curvature).all()):
-            dgamma = np.full(k, np.nan)  # numbers that lstsq refuses: callers stop at these
+            dgamma = np.full(k, np.nan)  # lstsq would raise an error; callers stop at NaN
         else:
             dgamma = np.asarray(np.linalg.lstsq(curvature, missing, rcond=None)[0])
         return x - columns @ dgamma, dgamma
@@ -203,24 +204,24 @@ def with_border(solve: Solve, border: Array) -> BorderedSolve:
 
 
 def dual(Phi: NDArray[Any], D: Array, least: float = 0.0) -> Solve:
-    """Factorise ``Phi Phi' + D`` itself: for no more samples than coordinates.
+    """Factorise ``Phi Phi' + diag(D)``, of order n, for at most as many samples as coordinates.
 
-    Phi may be in single precision; then the solutions are not refined, which would be no use. D is
-    at least a fraction `least` of the mean of the diagonal of ``Phi Phi'``.
+    Phi may be in single precision; then the solutions are not refined, which would be useless. D is
+    raised to at least a fraction `least` of the mean of the diagonal of ``Phi Phi'``.
     """
     S = Phi @ Phi.T
     D = np.maximum(D, least * float(np.trace(S)) / len(D))
     if S.dtype != np.float64:
-        del Phi  # which may be the last one to hold it: the next line needs the room
+        del Phi  # this may be the last reference: the next line needs the memory
         return shifted(S.astype(np.float64), D)
     return refined(shifted(S, D), lambda rhs, x: (rhs - Phi @ (Phi.T @ x) - D * x,), D)
 
 
 def primal(Phi: Rows, D: Array, refine: bool = True) -> Solve:
-    """Factorise a matrix of order d: for more samples than coordinates; ``Phi'x`` is appended to x.
+    """Factorise a matrix of order d, for more samples than coordinates; x is followed by ``Phi'x``.
 
-    Samples with a tiny D are equality constraints in all but name. Dividing by their D would
-    swamp all others, so that they are kept apart, as the rows of a second, small system.
+    Samples with a tiny D are almost equality constraints. Dividing by their D would swamp all
+    other samples with rounding errors, so that they form a second, small system.
     """
     n, d = Phi.shape
     some = Phi.take(np.arange(0, n, max(1, n // 200)))
@@ -253,9 +254,9 @@ def primal(Phi: Rows, D: Array, refine: bool = True) -> Solve:
 
 
 def system(Phi: Array, D: Array, refine: bool = True) -> Solve:
-    """Solver of ``(Phi Phi' + diag(D)) x = rhs`` by a matrix of order n or, if smaller, d."""
+    """Solver of ``(Phi Phi' + diag(D)) x = rhs``, by a matrix of order d if ``n > 2 d``, else n."""
     n, d = Phi.shape
-    if n <= 2 * d:  # the other one needs more products
+    if n <= 2 * d:  # `primal` needs more matrix products
         return dual(Phi, D)
     solve = primal(Stored(Phi), D, refine)
     return lambda rhs: solve(rhs)[:n]
@@ -267,18 +268,18 @@ def factor(
     D: Array,
     precision: type[np.floating[Any]],
 ) -> Solve:
-    """Factorise the system of samples in the way that its size asks for.
+    """Factorise the system of samples by the method that suits its size.
 
     Parameters
     ----------
     design : Design
         The samples.
     coordinates : Coordinates
-        Their images are the rows of Phi.
+        Coordinates; those of the samples are the rows of Phi.
     D : ndarray of shape (n,)
         Diagonal.
     precision : type
-        Dtype of Phi, used if its rounding matters little.
+        Dtype of Phi. Small systems, and those of order d, always use float64.
     """
     n, d = design.n, coordinates.size
     small = n + d <= SMALL_SYSTEM

@@ -1,4 +1,4 @@
-"""What methods of descent share: Nesterov's extrapolation and Armijo's rule."""
+"""Parts of descent methods: Nesterov's extrapolation and Armijo's rule."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .._typing import Array
 
 
 class Valued(Protocol):
-    """A point at which a function is known."""
+    """A point with the value of a function there."""
 
     @property
     def value(self) -> float:
-        """The function."""
+        """The value of the function."""
         ...
 
 
@@ -24,9 +24,9 @@ N = TypeVar("N", float, Array)
 
 
 def momentum(t: N) -> tuple[N, N]:
-    """Next of Nesterov's numbers, and by how much of itself the last step is extrapolated.
+    """Next of Nesterov's numbers, and the factor by which the last step is extrapolated.
 
-    The first number is 1, and 1 restarts: the next step is not extrapolated.
+    The first number is 1, and 1 is a restart: the next step is not extrapolated.
 
     Examples
     --------
@@ -45,23 +45,24 @@ def backtrack(
     shortest: float = 1e-10,
     share: float = 1e-4,
 ) -> V | None:
-    """Armijo's rule: the first of the steps of length 1, 1/2, 1/4 .. that lies low enough.
+    """Armijo's rule: the first of the step lengths 1, 1/2, 1/4, ... with enough decrease.
 
     Parameters
     ----------
     at : callable
-        The point after a step of some length.
+        Maps a step length to the point after the step.
     value, slope : float
-        The function where the step begins, with what rounding allows, and its derivative there.
+        Value of the function where the step begins, plus an allowance for rounding, and its
+        derivative along the step there.
     shortest : float, default=1e-10
-        Length below which rounding must be the reason.
+        Smallest step length; a failure below it is ascribed to rounding.
     share : float, default=1e-4
         Share of the decrease along the tangent that is enough.
 
     Returns
     -------
     point or None
-        None if no step was low enough.
+        The point after the step; None if no step decreased the function enough.
     """
     length = 1.0
     while length > shortest:

@@ -11,7 +11,10 @@ from .._typing import Array
 
 @dataclass(frozen=True)
 class Factors:
-    """Thin singular value decomposition ``U diag(d) Vt`` of a matrix."""
+    """Thin singular value decomposition ``U diag(d) Vt`` of a matrix (p, q).
+
+    With k singular values d (k,), U has the shape (p, k) and Vt (k, q).
+    """
 
     U: Array
     d: Array
@@ -19,7 +22,7 @@ class Factors:
 
     @property
     def matrix(self) -> Array:
-        """The matrix itself; zero singular values are left out, so its rank is exact."""
+        """The matrix (p, q); zero singular values are left out, so that its rank is exact."""
         r = self.rank
         return (self.U[:, :r] * self.d[:r]) @ self.Vt[:r]
 
@@ -30,21 +33,21 @@ class Factors:
 
 
 def zero_factors(p: int, q: int) -> Factors:
-    """The zero matrix."""
+    """The zero matrix (p, q)."""
     return Factors(np.zeros((p, 0)), np.zeros(0), np.zeros((0, q)))
 
 
 def svd(Z: Array) -> Factors:
-    """Thin singular value decomposition that does not give up on a finite matrix.
+    """Thin singular value decomposition that succeeds for every finite matrix.
 
-    If Z has infinities all factors are NaN, so that a tracker never prefers them.
+    If Z is not finite, all factors are NaN, so that a tracker never prefers them.
     """
     if not np.isfinite(Z).all():
         (p, q), r = Z.shape, min(Z.shape)
         return Factors(np.full((p, r), np.nan), np.full(r, np.nan), np.full((r, q), np.nan))
     try:
         return Factors(*np.linalg.svd(Z, full_matrices=False))
-    except np.linalg.LinAlgError:  # divide and conquer failed: QR iteration is slower and surer
+    except np.linalg.LinAlgError:  # divide and conquer failed: QR iteration is more reliable
         import scipy.linalg
 
         return Factors(*scipy.linalg.svd(Z, full_matrices=False, lapack_driver="gesvd"))
@@ -57,13 +60,14 @@ def truncated(Z: Array, r: int) -> Factors:
 
 
 def singular_values(Z: Array, tol: float = 0.0) -> Array:
-    """Singular values in descending order, their sum to far less than `tol` of it.
+    """Singular values in descending order; the relative error of their sum is far below `tol`.
 
-    The Gram matrix has them in a third of the time, except for the smallest ones.
+    If `tol` allows, they are computed from the Gram matrix, in a third of the time; this is
+    inaccurate for the smallest ones.
     """
     if not np.isfinite(Z).all():
         return svd(Z).d
-    # The Gram matrix does not see values below the root of eps times the largest one.
+    # The Gram matrix loses values below the root of eps times the largest one.
     if min(Z.shape) * np.sqrt(np.finfo(float).eps) <= 0.1 * tol:
         return np.sqrt(np.maximum(np.linalg.eigvalsh(smaller_gram(Z))[::-1], 0.0))
     try:
@@ -78,7 +82,7 @@ def spectral_norm(Z: Array) -> float:
 
 
 def smaller_gram(A: Array) -> Array:
-    """``A A'`` or ``A'A``, whichever is the smaller."""
+    """``A A'`` or ``A'A``, whichever is smaller."""
     return A @ A.T if A.shape[0] <= A.shape[1] else A.T @ A
 
 

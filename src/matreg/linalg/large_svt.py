@@ -1,4 +1,4 @@
-"""Singular value thresholding of a large matrix that changes a little from call to call."""
+"""Singular value thresholding of a large matrix that changes little from call to call."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import numpy as np
 from .._typing import Array
 from .factors import Factors, svd
 
-# Columns beyond the rank: they make the iteration converge and notice a growing rank.
+# Vectors of the block beyond the rank: they speed up convergence and reveal a growing rank.
 SPARE = 6
-# Columns of the block that are drawn anew at every call: they find directions new to it.
+# Vectors of the block that are drawn at random at every call, to find new directions.
 PROBES = 2
-# Steps of the block at least and at most: a probe needs two to show a direction; after twelve the
-# Gram side is faster.
+# Smallest and largest number of iterations of the block: a random vector needs two to reveal a
+# direction; after twelve the Gram matrix is faster.
 STEPS = (2, 12)
 
 
 class WarmStartedSVT:
     """Soft-threshold the singular values of a sequence of slowly changing matrices.
 
-    While the rank is low, a block subspace iteration starts from the singular vectors of the call
-    before; its result is taken when the residuals of all the triplets above the threshold are
-    small. In all other cases (first call, high rank, no convergence) the eigenvectors of the
-    smaller Gram matrix are used, and a full decomposition where squaring would lose the digits
-    that matter: singular values matter relative to the threshold only.
+    While the rank is low, a block subspace iteration starts from the singular vectors of the
+    previous call; its result is accepted if the residuals of all singular triplets above the
+    threshold are small. In all other cases (first call, high rank, no convergence) the eigenvectors
+    of the smaller Gram matrix are used, and a full decomposition if squaring would lose too many
+    digits: the accuracy of singular values matters only relative to the threshold.
 
-    `n_subspace_` counts the calls answered by the block.
+    `n_subspace_` counts the calls that used the block.
 
     Examples
     --------
@@ -37,24 +37,24 @@ class WarmStartedSVT:
     """
 
     def __init__(self) -> None:
-        self.rng = np.random.default_rng(0)  # of the probes
+        self.rng = np.random.default_rng(0)  # for the random vectors of the block
         self.basis: Array | None = None
         self.failures, self.wait = 0, 0
         self.n_subspace_ = 0
 
     def __call__(self, M: Array, threshold: float, tol: float = 1e-9) -> Factors:
-        """Thresholded matrix in factors of its exact rank.
+        """Thresholded matrix as factors, whose number is its exact rank.
 
         Parameters
         ----------
         M : ndarray of shape (n, m)
-            What to threshold.
+            Matrix to threshold.
         threshold : float
-            Singular values up to it become zero, larger ones lose it.
+            Singular values up to the threshold become zero; it is subtracted from larger ones.
         tol : float, default=1e-9
-            Residual of the singular triplets, relative to the norm of those kept.
+            Largest residual of the singular triplets, relative to the norm of the values kept.
         """
-        if M.shape[0] > M.shape[1]:  # the block lives on the longer side
+        if M.shape[0] > M.shape[1]:  # the block consists of vectors of the longer side
             f = self._threshold(M.T, threshold, tol)
             return Factors(f.Vt.T, f.d, f.U.T)
         return self._threshold(M, threshold, tol)
@@ -67,7 +67,7 @@ class WarmStartedSVT:
             self.failures = self.failures + 1 if f is None else 0
             self.wait = 2 ** min(self.failures, 5) if f is None else 0
         if f is None:
-            self.basis = None  # room for the new one
+            self.basis = None  # frees memory for the new basis
             f = self._gram(M, t)
             self.wait -= 1
         else:
@@ -80,11 +80,11 @@ class WarmStartedSVT:
         if basis.shape[1] != M.shape[1] or self.wait > 0:
             return False
         n, m = M.shape
-        # Measured: the Gram side costs n^2 m and an eigh of n^3, the block a few n m k.
+        # Measured: the Gram matrix costs n^2 m and an eigh of n^3, the block a few n m k.
         return 20 * (len(basis) + PROBES) <= n * (1.0 + 2.0 * n / m)
 
     def _subspace(self, M: Array, basis: Array, t: float, tol: float) -> Factors | None:
-        """Leading triplets by subspace iteration, or None if it does not settle."""
+        """Leading singular triplets by subspace iteration; None if it does not converge."""
         least, most = STEPS
         probes = self.rng.standard_normal((PROBES, M.shape[1]))
         Z = M @ np.vstack([basis, probes]).T
@@ -104,7 +104,7 @@ class WarmStartedSVT:
                 return f
             rate = residual / before
             if step > least and residual * rate ** (most - step) > goal:
-                return None  # at this rate it would not arrive
+                return None  # at this rate the iteration would not converge in time
             before = residual
         return None
 
@@ -112,14 +112,14 @@ class WarmStartedSVT:
         """Leading triplets, and a few more for the next block, from the eigenvectors of MM'."""
         values, U = np.linalg.eigh(M @ M.T)
         d = np.sqrt(np.maximum(values[::-1], 0.0))
-        if t <= 1e-6 * d[0]:  # squared, hardly above the rounding errors
+        if t <= 1e-6 * d[0]:  # its square is hardly above the rounding errors
             return svd(M)
         k = min(int(np.count_nonzero(d > 0.99 * t)) + SPARE, len(d))
         U = np.ascontiguousarray(U[:, : -k - 1 : -1])
         B = U.T @ M
-        if t > 1e-3 * d[0]:  # values and vectors need no polish
-            # Below the threshold only the directions are of use, and only as a start.
+        if t > 1e-3 * d[0]:  # values and vectors are accurate enough
+            # Below the threshold only the directions are used, to start the next block.
             B /= np.maximum(d[:k], 0.1 * t)[:, None]
             return Factors(U, d[:k], B)
-        f = svd(B)  # within the subspace, values and vectors to full accuracy
+        f = svd(B)  # values and vectors within the subspace, to full accuracy
         return Factors(U @ f.U, f.d, f.Vt)

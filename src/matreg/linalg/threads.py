@@ -4,9 +4,9 @@ Many small products in a row are slower on several threads than on one, and on a
 threads, which wait for each other by spinning, can make a fit many times slower. Only data far
 larger than the cache are worth more threads.
 
-NumPy and SciPy, as they are installed from PyPI, come with a library each, whose idle threads spin
-while those of the other work. So SciPy's never has more than one, which makes fits to many samples
-faster.
+NumPy and SciPy, as installed from PyPI, each bring their own BLAS library, whose idle threads spin
+while those of the other library work. Therefore SciPy's library never has more than one thread,
+which makes fits to many samples faster.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Subject = TypeVar("Subject", bound=Any)
 
 @cache
 def controller() -> ThreadpoolController:
-    """Handle of the libraries that are loaded, which takes a while to find."""
+    """Handle of the loaded BLAS libraries; finding them takes a while, so that it is cached."""
     return ThreadpoolController().select(user_api="blas")
 
 
 @cache
 def guests() -> ThreadpoolController:
-    """Handle of the libraries beside NumPy's own; of none if they share one."""
+    """Handle of the BLAS libraries other than NumPy's; of none if all packages share one."""
     paths = [library["filepath"] for library in controller().info()]
     others = [path for path in paths if not belongs_to_numpy(path)]
     return controller().select(filepath=others if len(others) < len(paths) else [])
@@ -46,14 +46,14 @@ def belongs_to_numpy(path: str) -> bool:
 
 
 def allowed() -> int:
-    """Threads that the linear algebra may have now."""
+    """Number of threads that the linear algebra may use now."""
     return max((library["num_threads"] for library in controller().info()), default=1)
 
 
 def one_thread(size: int) -> AbstractContextManager[Any]:
-    """Context with one thread for the linear algebra of samples of this many numbers.
+    """Context with one thread for the linear algebra of samples with `size` numbers in total.
 
-    Large ones may have all threads of one library, NumPy's.
+    Large samples may use all threads of NumPy's library.
     """
     libraries = guests() if size >= THREADED_NUMBERS else controller()
     return libraries.limit(limits=1)
@@ -62,7 +62,7 @@ def one_thread(size: int) -> AbstractContextManager[Any]:
 def single_threaded(
     size: Callable[[Subject], int],
 ) -> Callable[[Callable[Concatenate[Subject, P], R]], Callable[Concatenate[Subject, P], R]]:
-    """Run a solver in that context, given how to find the size in its first argument."""
+    """Decorator that runs a solver in :func:`one_thread`; `size` maps its first argument."""
 
     def decorate(solve: Callable[Concatenate[Subject, P], R]) -> Callable[..., R]:
         @wraps(solve)

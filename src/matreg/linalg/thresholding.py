@@ -1,18 +1,18 @@
-"""Singular value thresholding, smoothed, and its derivative as coordinates.
+"""Smoothed singular value thresholding, and coordinates that factorise its derivative.
 
 For ``Z = U diag(d) V'`` the smoothed thresholding is ``U diag(g(d)) V'`` with the odd function
 
     g(z) = h(z - tau) - h(-z - tau),   h(x) = (x + sqrt(x^2 + 4 m)) / 2,
 
-which for ``m = 0`` is soft-thresholding and for ``m > 0`` solves ``(tau - l) w = m`` with
-``l + w = z`` except for the far side: the central path of the pair (nuclear norm, spectral ball).
+which for ``m = 0`` is soft-thresholding. For ``m > 0`` its first term w solves
+``(tau - l) w = m`` with ``l + w = z``: the central path of the pair (nuclear norm, spectral ball).
 
 Its derivative J is self-adjoint with spectrum in [0, 1]. In the basis ``[G1 G2] = U'H[V V_rest]``
 it multiplies the symmetric part of G1 by Os, the antisymmetric part by Oa and G2 by Oc, where
 
     Os_ij = (g_i - g_j)/(d_i - d_j),   Oa_ij = (g_i + g_j)/(d_i + d_j),   Oc_i = g_i/d_i,
 
-and any function of J maps the entries of O alone.
+and a function of J acts on the entries of Os, Oa and Oc only.
 
 The function h is the smoothing of Chen and Harker (1993), Kanzow (1996) and Smale (1987).
 
@@ -38,7 +38,7 @@ from ..design import Design
 from .factors import Factors, svd
 
 Scalar = Callable[[Array], Array]
-# Thresholded singular values and their derivative, for a smoothing.
+# Maps singular values and a smoothing to thresholded values and their derivatives.
 Shrink = Callable[[Array, float], tuple[Array, Array]]
 
 
@@ -58,17 +58,17 @@ def soft_threshold(d: Array, m: float, tau: float) -> tuple[Array, Array]:
     near, near_slope = soft_plus(d - tau, m)
     far, far_slope = soft_plus(-d - tau, m)
     slope = np.clip(near_slope + far_slope, 0.0, 1.0)
-    # Near zero, where the difference of the two would be all rounding, it is linear.
+    # Near zero, where the difference would be mere rounding, the linear approximation is used.
     return np.where(d <= 1e-6 * (tau + np.sqrt(m)), slope * d, near - far), slope
 
 
 def soft(A: Array, t: Array | float) -> Array:
-    """Soft threshold: move every entry towards zero by `t`, and not beyond zero."""
+    """Soft-thresholding: move every entry towards zero by `t`, but not beyond zero."""
     return A - np.clip(A, -t, t)
 
 
 def stack_times(X: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
-    """Products of a stack of matrices with one: a single one, not one after the other."""
+    """Products of a stack of matrices (n, p, q) with B (q, k), computed as a single product."""
     return (X.reshape(-1, X.shape[2]) @ B).reshape(*X.shape[:2], B.shape[1])
 
 
@@ -78,14 +78,15 @@ class SmoothedThresholding:
     Parameters
     ----------
     Z : ndarray of shape (p, q)
-        Where to linearise.
+        Point at which to linearise.
     shrink : callable
-        Singular values and smoothing to thresholded values and their slopes.
+        Maps singular values and a smoothing to thresholded values and their derivatives.
     m : float
-        Smoothing; 0 is plain thresholding.
+        Smoothing; 0 gives plain thresholding.
     cut : float
-        Singular values below the threshold where the slope is at most `cut` count as thresholded
-        to zero with slope zero. That keeps the coordinates few: ``r (p + q)`` for r values left.
+        Singular values below the threshold with a derivative of at most `cut` count as thresholded
+        to zero, with derivative zero. This keeps the number of coordinates small: about
+        ``r (p + q)`` for the r remaining values.
 
     Attributes
     ----------
@@ -130,7 +131,7 @@ class SmoothedThresholding:
 
     @cached_property
     def Oc(self) -> Array:
-        """Multipliers of what is outside of the basis."""
+        """Multipliers of the part outside of the thin basis V."""
         none = self.d == 0.0
         ratio = self.g / np.where(none, 1.0, self.d)
         return np.clip(np.where(none, self.slope, ratio), 0.0, 1.0)
@@ -142,18 +143,18 @@ class SmoothedThresholding:
         return g
 
     def compose(self, w: Array) -> Array:
-        """``U diag(w) V'``."""
+        """``U diag(w) V'``, of shape (p, q)."""
         W = (self.U * w) @ self.V.T
         return W if self.wide else W.T
 
     def factors(self, w: Array) -> Factors:
-        """The same in factors, without the zeros that `w` ends with."""
+        """``U diag(w) V'`` as factors, without the trailing zeros of `w`."""
         r = int(np.count_nonzero(w))
         left, right = (self.U, self.V) if self.wide else (self.V, self.U)
         return Factors(left[:, :r], w[:r], right[:, :r].T)
 
     def apply(self, H: Array, f: Scalar) -> Array:
-        """``f(J)[H]``."""
+        """``f(J)[H]``, of shape (p, q)."""
         B = self.U.T @ (H if self.wide else H.T)
         B1 = B @ self.V
         inner = 0.5 * (f(self.Os) * (B1 + B1.T) + f(self.Oa) * (B1 - B1.T))
@@ -177,7 +178,7 @@ class Coordinates:
         ((sqrt(s) + sqrt(t)) G_kl + (sqrt(s) - sqrt(t)) G_lk) / 2  and the same for (l, k),  l <= r,
         sqrt(e) G_kl + (s - t)/(2 sqrt(e)) G_lk  and  sqrt(s t / e) G_lk,                    l > r.
 
-    What lies outside of the thin basis V is kept as ``u_k'X (I - V V')``, which spares an
+    The part outside of the thin basis V is stored as ``u_k'X (I - V V')``, which avoids an
     orthogonal complement that may be huge.
     """
 
@@ -200,7 +201,7 @@ class Coordinates:
     def of_samples(
         self, design: Design, precision: type[np.floating[Any]] = np.float64
     ) -> NDArray[Any]:
-        """Coordinates of all samples, one row per sample."""
+        """Coordinates (n, d) of all samples, one row per sample."""
         out = np.empty((design.n, self.size), dtype=precision)
         cast = self._cast(precision)
         for part, X in design.blocks():
@@ -208,7 +209,7 @@ class Coordinates:
         return out
 
     def of(self, X: Array) -> Array:
-        """Coordinates of a stack of matrices, one row per matrix."""
+        """Coordinates (n, d) of a stack of matrices (n, p, q), one row per matrix."""
         out = np.empty((len(X), self.size))
         self._fill(out, self._turned(X), *self._cast(np.float64))
         return out
@@ -243,12 +244,12 @@ class Coordinates:
                 turned = np.matmul(V[:, :r].T, X.transpose(0, 2, 1))
             turned = stack_times(turned, U)
             below = turned[:, :, r:].transpose(0, 2, 1)
-        else:  # from half of the basis on all of it takes fewer products
+        else:  # for half of the basis or more, using all of it takes fewer products
             rows = np.matmul(U.T, X)
             G = stack_times(rows, V)
             turned = G.transpose(0, 2, 1)[:, :r].copy()
             below = G[:, r:, :r]
-        # Both are views, as only the last axis is split; in long rows, which numpy likes better.
+        # Both are views, as only the last axis is split; NumPy is faster on long rows.
         top, left = out[:, :first], out[:, first:second].reshape(n, small - r, r)
         np.multiply(below, alone, out=left)
         np.multiply(G.reshape(n, -1)[:, :first], own.reshape(-1), out=top)
@@ -262,7 +263,7 @@ class Coordinates:
             out[:, second:] = rows.reshape(n, r * large)
 
     def adjoint(self, f: Array) -> Array:
-        """``F'f``."""
+        """``F'f``, of shape (p, q)."""
         at, r = self.at, self.at.r
         small, large = at.U.shape[0], at.V.shape[0]
         top, left, rest = np.split(f, [r * small, r * small + (small - r) * r])

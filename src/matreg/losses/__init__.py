@@ -3,7 +3,7 @@
 base        the protocol: what a certificate needs of a loss
 piecewise   losses of four numbers per sample, which all solvers of RMR take
 smooth      losses of generalised linear models: logistic, Poisson, multinomial
-families    losses with their parameters but without samples: what estimators take
+families    losses with their parameters but without samples, for the estimators
 """
 
 from .base import Loss

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from .._typing import Array
 
-# Two sums count as equal if they differ by less than this, relative to the sizes of their terms: 45
-# units of rounding.
+# Two sums count as equal if they differ by less than this, relative to the sizes of their terms.
+# This is 45 times the machine epsilon.
 ROUNDING = 1e-14
 
 
@@ -15,11 +15,11 @@ class Loss(Protocol):
     """What a certificate needs of a loss."""
 
     def value(self, r: Array) -> float:
-        """Sum of the losses of the residuals."""
+        """Sum of the losses of the residuals r (n,)."""
         ...
 
     def conjugate(self, beta: Array) -> float:
-        """``sup_r beta'r - L(r)`` for a `beta` where it is finite."""
+        """``sup_r beta'r - L(r)`` for a `beta` (n,) where it is finite."""
         ...
 
     def best_intercept(self, r: Array, total: float = 0.0) -> float:
@@ -27,10 +27,10 @@ class Loss(Protocol):
         ...
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Nearby point of finite conjugate, of sum `total` unless that is None."""
+        """Nearby point where the conjugate is finite, with the sum `total` unless that is None."""
         ...
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest dual variable of each sample; needed with covariates only."""
+        """Smallest and largest dual variable of each sample; only needed with covariates."""
         ...

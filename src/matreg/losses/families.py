@@ -1,4 +1,4 @@
-"""Loss families: a loss with its parameters, before it meets samples.
+"""Loss families: a loss with its parameters, but without samples.
 
 ``family.of(y, c)`` is the loss of samples with labels y, where c is C times their weights. A user's
 own family is a subclass of :class:`LossFamily` with this one method::
@@ -43,10 +43,10 @@ from .smooth import Poisson as PoissonLoss
 
 @dataclass(frozen=True)
 class LossFamily:
-    """A loss with its parameters, before it meets samples.
+    """A loss with its parameters, but without samples.
 
-    A subclass defines :meth:`of`. Its parameters are fields of a frozen dataclass. Fields that
-    `units` names are in the units of the labels and may be words such as ``"scale"``.
+    A subclass defines :meth:`of`. Its parameters are fields of a frozen dataclass. Fields that are
+    keys of `units` are in the units of the labels and may be words such as ``"scale"``.
 
     Examples
     --------
@@ -81,18 +81,18 @@ class LossFamily:
         return y
 
     def check(self, y: Array, weights: Array) -> None:
-        """Refuse labels of samples of positive weight on which the loss has no minimum."""
+        """Raise an error if the loss has no minimum for these labels, all of positive weight."""
 
     def mean(self, f: Array) -> Array:
-        """Prediction of a label from decisions ``f = <W, X_i> + b``."""
+        """Predicted labels from the linear predictors ``f = <W, X_i> + b``."""
         return f
 
     def score(self, y: Array, predicted: Array, weights: Array | None) -> Array:
-        """Scores (k,) of predictions (k, n) of labels (n,): by default R^2; 1 is the best."""
+        """Scores (k,) of predictions (k, n) of the labels (n,); R^2 by default. 1 is the best."""
         return r2_of_rows(y, predicted, weights)
 
     def deviance(self, y: Array, f: Array) -> float:
-        """Minus twice the logarithm of the likelihood of decisions f, up to a constant."""
+        """Minus twice the log-likelihood of the linear predictors f (n,), up to a constant."""
         raise ValueError(
             f"the loss {self.name!r} is not a likelihood of noise of unknown scale, so that AIC "
             "and BIC are undefined. Cross-validate instead; a loss of your own that is one has a "
@@ -102,7 +102,7 @@ class LossFamily:
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(LossFamily):
-    """``max(|r| - epsilon, 0)``: residuals up to epsilon, in units of y, cost nothing."""
+    """``max(|r| - epsilon, 0)``: residuals up to epsilon, in units of y, have no loss."""
 
     epsilon: float | str = "scale"
     name = "epsilon_insensitive"
@@ -113,7 +113,7 @@ class EpsilonInsensitive(LossFamily):
         return epsilon_insensitive(c, float(self.epsilon))
 
     def deviance(self, y: Array, f: Array) -> float:
-        """That of Laplace noise."""
+        """Deviance of Laplace noise."""
         return laplace_deviance(y - f, -1.0, 1.0)
 
 
@@ -122,11 +122,11 @@ class Absolute(LossFamily):
     """``|r|``, whose minimiser is the median."""
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
-        """Slopes of c."""
+        """Loss with slopes of size c."""
         return epsilon_insensitive(c, 0.0)
 
     def deviance(self, y: Array, f: Array) -> float:
-        """That of Laplace noise."""
+        """Deviance of Laplace noise."""
         return laplace_deviance(y - f, -1.0, 1.0)
 
 
@@ -154,20 +154,20 @@ class Quantile(LossFamily):
         return pinball(c, float(self.quantile))
 
     def score(self, y: Array, predicted: Array, weights: Array | None) -> Array:
-        """Explained part of the pinball loss."""
+        """D² of the pinball loss for each row of `predicted` (k, n)."""
         from sklearn.metrics import d2_pinball_score
 
         given = {"sample_weight": weights, "alpha": self.quantile}
         return np.array([d2_pinball_score(y, one, **given) for one in predicted])
 
     def deviance(self, y: Array, f: Array) -> float:
-        """That of asymmetric Laplace noise."""
+        """Deviance of asymmetric Laplace noise."""
         return laplace_deviance(y - f, self.quantile - 1.0, self.quantile)
 
 
 @dataclass(frozen=True)
 class Margin(LossFamily):
-    """Base of losses of classes -1 and 1, functions of the margin ``y f``."""
+    """Base class of losses for classes -1 and 1, functions of the margin ``y f``."""
 
     labels = "classes"
     score_name = "accuracy"
@@ -189,7 +189,7 @@ class SquaredHinge(Margin):
     name = "squared_hinge"
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
-        """Loss that is curved on the wrong side of the margin."""
+        """Loss that is quadratic on the wrong side of the margin, with the weights c."""
         return squared_hinge(y, 2.0 * c)
 
 
@@ -200,7 +200,7 @@ class Squared(LossFamily):
     name = "normal"
 
     def of(self, y: Array, c: Array) -> PiecewiseLoss:
-        """Weights of c."""
+        """Loss with the weights c."""
         return squared(c)
 
     def deviance(self, y: Array, f: Array) -> float:
@@ -210,7 +210,7 @@ class Squared(LossFamily):
 
 @dataclass(frozen=True)
 class WithLabels(LossFamily):
-    """Base of losses that hold the labels themselves."""
+    """Base class of losses that hold the labels themselves."""
 
     def target(self, y: Array) -> Array:
         """Zeros: the labels are in the loss."""
@@ -219,7 +219,7 @@ class WithLabels(LossFamily):
 
 @dataclass(frozen=True)
 class Likelihood(WithLabels):
-    """Base of losses of classes that give probabilities."""
+    """Base class of losses for classes that yield probabilities."""
 
     labels = "classes"
     score_name = "log loss"
@@ -236,7 +236,7 @@ class Binomial(Likelihood):
     """``log(1 + exp(f)) - y f`` for classes 0 and 1, with f the log-odds of class 1."""
 
     def of(self, y: Array, c: Array) -> LogisticLoss:
-        """Weights of c."""
+        """Loss with the weights c."""
         return LogisticLoss(y, c)
 
     def mean(self, f: Array) -> Array:
@@ -244,13 +244,17 @@ class Binomial(Likelihood):
         return LogisticLoss.mean(f)
 
     def log_probabilities(self, f: Array) -> Array:
-        """From log-odds (n,), or (n, k) of each class against the rest, divided by their sum."""
+        """Logarithms of the probabilities, of shape (n, 2) or (n, k).
+
+        `f` holds the log-odds (n,) of class 1, or those of each of k classes against the rest
+        (n, k), whose probabilities are divided by their sum.
+        """
         if f.ndim == 1:
             return -np.logaddexp(0.0, np.column_stack([f, -f]))
         return log_shares(-np.logaddexp(0.0, -f))
 
     def check(self, y: Array, weights: Array) -> None:
-        """Refuse a single class."""
+        """Raise an error unless both classes have a sample of positive weight."""
         check_weighted_classes(y, weights, 2)
 
     def deviance(self, y: Array, f: Array) -> float:
@@ -260,14 +264,14 @@ class Binomial(Likelihood):
 
 @dataclass(frozen=True)
 class Multinomial(Likelihood):
-    """``log sum_c exp(f_c) - f_own`` for more than two classes, which are one problem."""
+    """``log sum_c exp(f_c) - f_own`` for more than two classes, fitted as one problem."""
 
     def of(self, y: Array, c: Array) -> MultinomialLoss:
         """Loss with the weights c; labels are 1 for the own class, else 0, class after class."""
         return MultinomialLoss(y, c)
 
     def log_probabilities(self, f: Array) -> Array:
-        """From the linear predictors (n, k) of the classes."""
+        """Logarithms of the probabilities (n, k), from the linear predictors (n, k)."""
         return log_shares(f)
 
 
@@ -280,7 +284,7 @@ class PoissonCounts(WithLabels):
     score_name = "D² of the Poisson deviance"
 
     def of(self, y: Array, c: Array) -> PoissonLoss:
-        """Weights of c."""
+        """Loss with the weights c."""
         return PoissonLoss(y, c)
 
     def mean(self, f: Array) -> Array:
@@ -289,12 +293,12 @@ class PoissonCounts(WithLabels):
         return PoissonLoss.mean(np.clip(f, -largest, largest))
 
     def check(self, y: Array, weights: Array) -> None:
-        """Refuse counts that are all zero, whose best intercept is minus infinity."""
+        """Raise an error if all counts are zero: the best intercept would be minus infinity."""
         if not y.any():
             raise ValueError("y must have a positive count among the samples of positive weight.")
 
     def score(self, y: Array, predicted: Array, weights: Array | None) -> Array:
-        """Explained part of the deviance; 0 or 1 if all counts are equal, as for R^2."""
+        """D² of the Poisson deviance for each row; 0 or 1 if all counts are equal, as for R^2."""
         from sklearn.metrics import d2_tweedie_score
 
         some = slice(None) if weights is None else weights > 0.0
@@ -314,7 +318,7 @@ def log_shares(f: Array) -> Array:
 
 
 def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None:
-    """Refuse samples without one of positive weight in each class."""
+    """Raise an error if a class has no sample of positive weight."""
     left = np.bincount(index.astype(int), weights=weights, minlength=n_classes)
     if left.min() == 0.0:
         raise ValueError(
@@ -326,7 +330,7 @@ def check_weighted_classes(index: Array, weights: Array, n_classes: int) -> None
 def r2_of_rows(y: Array, predictions: Array, weights: Array | None) -> Array:
     """R^2 of each row of predictions (k, n) against labels (n,); NaN for a single label.
 
-    The numbers are those of scikit-learn, whose checks would take a tenth of the time of a search.
+    The results equal those of scikit-learn, whose checks would take a tenth of a search's time.
     """
     if len(y) < 2:
         return np.full(len(predictions), np.nan)
@@ -337,7 +341,7 @@ def r2_of_rows(y: Array, predictions: Array, weights: Array | None) -> Array:
 
 
 def laplace_deviance(residual: Array, lower: float, upper: float) -> float:
-    """Deviance of asymmetric Laplace noise of unknown scale, for a loss of these two slopes."""
+    """Deviance of asymmetric Laplace noise of unknown scale, for a loss with these two slopes."""
     slopes = np.where(residual > 0.0, upper, lower)
     return 2.0 * len(residual) * log_or_minus_infinity(np.mean(slopes * residual))
 
@@ -348,14 +352,14 @@ def log_or_minus_infinity(mean: Any) -> float:
 
 
 def in_units(family: LossFamily, number: Any) -> LossFamily:
-    """The family with its words replaced by numbers.
+    """The family, with numbers instead of words such as "scale".
 
     Parameters
     ----------
     family : LossFamily
-        Its parameters may be words.
+        A family, some of whose parameters may be words.
     number : callable
-        Maps a name, the given value and the multiple of "scale" to a number.
+        Maps the parameter's name, its given value and the multiple of "scale" to a number.
     """
     words = {
         name: number(name, getattr(family, name), multiple)
@@ -383,7 +387,7 @@ GLM_FAMILIES: dict[str, type[LossFamily]] = {
 def family_of(
     given: str | LossFamily, names: dict[str, type[LossFamily]], **parameters: Any
 ) -> Any:
-    """The family of this name, with the parameters that it has; a given family object itself."""
+    """The family with this name and those of `parameters` that it has; a family is returned."""
     if isinstance(given, LossFamily):
         return given
     kind = names[given]

@@ -1,17 +1,18 @@
-"""Losses of the residuals ``r = y - <W, X_i> - b``, with all that a certificate needs of them.
+"""Losses of the residuals ``r = y - <W, X_i> - b``, with everything that a certificate needs.
 
 A loss ``L(r) = sum_i l_i(r_i)`` enters the dual through its conjugate: the dual variable ``beta``
-is a subgradient of the loss at the residuals, and ``y'beta - L*(beta)`` is its part of the dual
-objective. Weights are part of a loss, and positive: samples of weight zero are not in the problem.
+is a subgradient of the loss at the residuals, and ``y'beta - L*(beta)`` is the loss's part of the
+dual objective. Weights are part of a loss, and positive: samples of weight zero are not in the
+problem.
 
-One class serves all losses whose conjugate is, for each sample,
+One class represents all losses whose conjugate is, for each sample,
 
     l*(beta) = epsilon |beta| + curvature beta^2 / 2    on    lower <= beta <= upper,
 
-and the solvers of RMR read only these four numbers. A function of a few lines sets them for each
+and the solvers of RMR use only these four numbers. A function of a few lines sets them for each
 loss: :func:`epsilon_insensitive`, :func:`absolute`, :func:`pinball`, :func:`hinge`,
-:func:`squared_hinge`, :func:`huber`, :func:`squared`. Another loss needs the methods of
-:class:`~matreg.losses.base.Loss`; the first-order solver takes it.
+:func:`squared_hinge`, :func:`huber`, :func:`squared`. Any other loss needs the methods of
+:class:`~matreg.losses.base.Loss`, and the first-order solver then accepts it.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from .base import ROUNDING
 class PiecewiseLoss:
     """Loss whose conjugate is ``epsilon |beta| + curvature beta^2 / 2`` on an interval.
 
-    ``l(r)`` is zero where ``|r| <= epsilon``. Beyond, it grows like
+    ``l(r)`` is zero where ``|r| <= epsilon``. Beyond epsilon it is
     ``(|r| - epsilon)^2 / (2 curvature)`` until its slope reaches ``upper`` (r > 0) or ``lower`` (r
-    < 0), and linearly from there on; without curvature it is linear from epsilon on.
+    < 0), and then linear; without curvature it is linear for all ``|r| > epsilon``.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class PiecewiseLoss:
         Smallest and largest slope, ``lower <= 0 <= upper`` and not both zero. An infinite one
         needs a positive curvature.
     epsilon : ndarray of shape (n,)
-        Residuals up to this size cost nothing.
+        Residuals up to this size have no loss.
     curvature : ndarray of shape (n,)
         Inverse of the second derivative where the loss is curved, 0 where it has a kink.
 
@@ -65,14 +66,14 @@ class PiecewiseLoss:
         if any(np.shape(number) != (n,) for number in self._numbers):
             return False
         least = (-self.lower, self.upper, self.epsilon, self.curvature)
-        return n == 0 or all(number.min() >= 0.0 for number in least)  # which NaN is not
+        return n == 0 or all(number.min() >= 0.0 for number in least)  # False for NaN
 
     def take(self, index: NDArray[Any] | slice) -> PiecewiseLoss:
         """The loss of some of the samples."""
         return PiecewiseLoss(*(number[index] for number in self._numbers))
 
     def beside(self, other: PiecewiseLoss) -> PiecewiseLoss:
-        """The losses of these samples and, after them, those of others."""
+        """The losses of these samples, followed by the losses `other` of further samples."""
         both = zip(self._numbers, other._numbers, strict=True)
         return PiecewiseLoss(*map(np.concatenate, both))
 
@@ -82,12 +83,12 @@ class PiecewiseLoss:
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest slope, by sample."""
+        """Smallest and largest slope (n,) per sample."""
         return self.lower, self.upper
 
     @cached_property
     def size(self) -> Array:
-        """Largest size of a slope, by sample."""
+        """Largest absolute slope (n,) per sample."""
         return np.maximum(self.upper, -self.lower)
 
     @cached_property
@@ -108,7 +109,7 @@ class PiecewiseLoss:
 
     @cached_property
     def kinked(self) -> Mask:
-        """Samples whose dual variable may be of either sign, with a kink of the conjugate at 0."""
+        """Samples whose conjugate has a kink at 0, with bounds on both sides of 0."""
         return (self.epsilon > 0.0) & (self.lower < 0.0) & (self.upper > 0.0)
 
     def value(self, r: Array) -> float:
@@ -121,11 +122,11 @@ class PiecewiseLoss:
         return float(size @ (over - 0.5 * self.curvature * size))
 
     def gradient(self, r: Array) -> Array:
-        """Slopes at the residuals; at a kink the smallest one in size."""
+        """Slopes (n,) at the residuals; at a kink the one with the smallest absolute value."""
         return self.multiplier(r, 0.0)
 
     def multiplier(self, v: Array, step: Array | float) -> Array:
-        """Slopes at ``prox(v, step)``, which is ``v - step * multiplier(v, step)``."""
+        """Slopes (n,) at ``prox(v, step)``, which equals ``v - step * multiplier(v, step)``."""
         over = np.maximum(np.abs(v) - self.epsilon, 0.0)
         bound = np.where(v > 0.0, self.upper, -self.lower)
         return np.copysign(_slope(over, bound, step + self.curvature), v)
@@ -146,9 +147,9 @@ class PiecewiseLoss:
         return np.minimum(above, below)
 
     def subgradients(self, r: Array, rounding: float = 0.0) -> tuple[Array, Array]:
-        """Smallest and largest slope at the residuals, two numbers where there is a kink.
+        """Smallest and largest subgradient (n,) at the residuals; they differ at kinks.
 
-        Residuals within `rounding` of a kink are on it.
+        Residuals within `rounding` of a kink count as lying on it.
         """
         kink = (np.abs(np.abs(r) - self.epsilon) <= rounding) & (self.curvature == 0.0)
         beta = np.where(kink, 0.0, self.gradient(r))
@@ -159,15 +160,15 @@ class PiecewiseLoss:
     def best_intercept(self, r: Array, total: float = 0.0) -> float:
         """Middle of the interval of minimisers of ``L(r - b) + total b``.
 
-        There the sum of the slopes, which falls with b, is `total`.
+        The sum of the slopes, which decreases in b, equals `total` there.
         """
         return self._intercept_on_curves(r, total) if self.curved else self._median(r, total)
 
     def _median(self, r: Array, total: float) -> float:
         """Best intercept of a loss without curvature, a weighted median of its kinks.
 
-        The sum of the slopes falls from ``sum(upper)`` by ``upper`` at the kinks ``r - epsilon``
-        and by ``-lower`` at the kinks ``r + epsilon``.
+        As b grows, the sum of the slopes decreases from ``sum(upper)``, by ``upper`` at the kinks
+        ``r - epsilon`` and by ``-lower`` at the kinks ``r + epsilon``.
         """
         kinks = np.concatenate([r - self.epsilon, r + self.epsilon])
         falls = np.concatenate([self.upper, -self.lower])
@@ -183,7 +184,7 @@ class PiecewiseLoss:
         return float(0.5 * (kinks[order[first]] + kinks[order[last]]))
 
     def _intercept_on_curves(self, r: Array, total: float) -> float:
-        """Best intercept where some losses are curved: the sum of slopes is piecewise linear."""
+        """Best intercept if some losses are curved: the sum of slopes is piecewise linear."""
         with np.errstate(invalid="ignore"):
             far = [self.curvature * self.upper, self.curvature * self.lower]
         ends = [r - self.epsilon - far[0], r + self.epsilon - far[1]]
@@ -193,7 +194,7 @@ class PiecewiseLoss:
             return float(np.median(r)) if len(r) else 0.0
         slack = ROUNDING * float(np.abs(self.gradient(r - np.median(r))).sum())
 
-        def above(k: int) -> bool:  # whether the sum is above the total right of kink k
+        def above(k: int) -> bool:  # whether the sum exceeds the total just right of kink k
             return float(self.subgradients(r - kinks[k])[0].sum()) > total + slack
 
         low, high = -1, len(kinks)  # kinks left of the solution, and not left of it
@@ -202,7 +203,7 @@ class PiecewiseLoss:
             low, high = (middle, high) if above(middle) else (low, middle)
         if low >= 0 and high < len(kinks):
             at_high = float(self.subgradients(r - kinks[high])[1].sum())
-            if at_high > total + slack:  # it jumps over the total there
+            if at_high > total + slack:  # the sum jumps over the total at this kink
                 return float(kinks[high])
             inside = 0.5 * (kinks[low] + kinks[high])
         elif high < len(kinks):
@@ -225,12 +226,12 @@ class PiecewiseLoss:
         return float((weight @ centre + fixed - total) / weight.sum())
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Clip to the bounds, then distribute the error of the sum over the slack that is left."""
+        """Point near `beta` within the bounds, with the sum `total` unless that is None."""
         with np.errstate(divide="ignore"):
             return shared_out(beta, self.lower, self.upper, total, 1.0 / self.curvature)
 
     def times(self, factor: Array | float) -> PiecewiseLoss:
-        """The loss times a positive factor, one for all samples or one for each."""
+        """The loss times a positive factor: a number, or one per sample (n,)."""
         return replace(
             self,
             lower=self.lower * factor,
@@ -246,10 +247,10 @@ class PiecewiseLoss:
 def shared_out(
     beta: Array, lower: Array, upper: Array, total: float | None, weight: Array
 ) -> Array:
-    """Point within bounds near `beta`, of sum `total` unless that is None.
+    """Point within bounds near `beta`, with the sum `total` unless that is None.
 
-    The error of the sum is distributed in proportion to the slack within the bounds; if that is
-    infinite, in proportion to `weight`.
+    The error of the sum is distributed in proportion to the slack within the bounds; if some slack
+    is infinite, over those samples in proportion to `weight`.
     """
     beta = np.clip(beta, lower, upper)
     if total is None:
@@ -273,7 +274,7 @@ def _slope(over: Array, bound: Array, curvature: Array | float) -> Array:
 
 
 def epsilon_insensitive(c: Array, epsilon: float) -> PiecewiseLoss:
-    """``sum_i c_i max(|r_i| - epsilon, 0)``, with `c` C times the sample weights."""
+    """``sum_i c_i max(|r_i| - epsilon, 0)``, where `c` (n,) is C times the sample weights."""
     return PiecewiseLoss(-c, c, np.full_like(c, epsilon), np.zeros_like(c))
 
 
@@ -300,7 +301,7 @@ def squared_hinge(y: Array, s: Array) -> PiecewiseLoss:
 
 
 def huber(c: Array, delta: float) -> PiecewiseLoss:
-    """``sum_i c_i h(r_i)``, h quadratic up to `delta` and of slope 1 beyond."""
+    """``sum_i c_i h(r_i)`` with h quadratic up to `delta` and of slope 1 beyond."""
     return PiecewiseLoss(-c, c, np.zeros_like(c), delta / c)
 
 

@@ -1,6 +1,6 @@
 """Smooth losses of generalised linear models, functions of ``r = -(<W, X_i> + b)``.
 
-The loss holds the labels, and zeros take their place in the problem: with the linear predictor
+The loss holds the labels, and the problem has zeros instead of labels: with the linear predictor
 ``f = <W, X_i> + b`` the residual is ``r = 0 - f``. All losses are half the deviance, and so never
 negative. With the mean ``mu(f)`` of the model and the label t,
 
@@ -26,9 +26,9 @@ from .piecewise import shared_out
 def smooth_prox(loss: Logistic, v: Array, step: float) -> Array:
     """Minimiser of ``step loss(r) + |r - v|^2 / 2``, sample by sample.
 
-    Newton's method on ``r - v + step gradient(r)``, which increases with r. If a step leaves the
-    interval around the root, or two steps have not halved this interval, a bisection replaces the
-    step.
+    This is Newton's method for the root of ``r - v + step gradient(r)``, which increases in r. If
+    a step leaves the interval around the root, or two steps have not halved this interval, a
+    bisection replaces the step.
     """
     there = v - step * loss.gradient(v)  # the root is between v and this
     low, high = np.minimum(v, there), np.maximum(v, there)
@@ -112,10 +112,10 @@ class Logistic:
         return float(self.s @ (xlogy(wrong, wrong) + xlogy(1.0 - wrong, 1.0 - wrong)))
 
     def best_intercept(self, r: Array, total: float = 0.0) -> float:
-        """Root of the monotone ``sum_i beta_i(r - b)``; `total` is 0 in all problems of R-GLM.
+        """Root b of the monotone ``sum_i beta_i(r - b)``; `total` is 0 in all problems of R-GLM.
 
-        If all f are equal, the root has a closed form; otherwise it lies between those of the
-        largest and of the smallest f. It is infinite if all labels are equal.
+        If all f are equal, the root has a closed form; otherwise it lies between the roots for
+        the largest and the smallest f. The root is infinite if all labels are equal.
         """
         ones, zeros = float(self.s @ self.t), float(self.s @ (1.0 - self.t))
         if ones == 0.0 or zeros == 0.0:
@@ -124,9 +124,9 @@ class Logistic:
         low, high = float(odds + r.min()), float(odds + r.max())
         if not high - low > 1e-15 * max(abs(low), abs(high)):
             return low
-        # A root at 0 is sought to the rounding of the residuals, not to that of the root.
+        # The accuracy is relative to the residuals, not to the root, which may be 0.
         rounding = float(np.finfo(float).eps) * float(np.abs(r).max())
-        slack = max(1e-9 * (high - low), 2.0 * rounding)  # which must not hide the change of sign
+        slack = max(1e-9 * (high - low), 2.0 * rounding)  # the ends must differ in sign
 
         def slope(b: float) -> float:
             return float(self.gradient(r - b).sum())
@@ -139,7 +139,7 @@ class Logistic:
         return self.s * (self.t - 1.0), self.s * self.t
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Clip to the box; the room that is left shares out the error of the sum."""
+        """Point near `beta` within the bounds, with the sum `total` unless that is None."""
         return shared_out(beta, *self.bounds, total, self.s)
 
 
@@ -191,7 +191,7 @@ class Poisson:
 
     def prox(self, v: Array, step: float) -> Array:
         """Minimiser of ``step loss(r) + |r - v|^2 / 2``."""
-        lowest = v - step * self.s * self.t  # that of infinite residuals
+        lowest = v - step * self.s * self.t  # limit for infinite residuals
         return np.asarray(lowest + wrightomega(np.log(step * self.s) - lowest))
 
     def conjugate(self, beta: Array) -> float:
@@ -211,7 +211,7 @@ class Poisson:
         return np.full_like(self.s, -np.inf), self.s * self.t
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Means ``t - beta / s`` of at least 0, multiplied so that beta has its sum."""
+        """Point whose means ``t - beta / s`` are at least 0, scaled so that beta has its sum."""
         most = self.s * self.t
         beta = np.minimum(beta, most)
         whole = float((most - beta).sum())
@@ -222,17 +222,18 @@ class Poisson:
 
 
 class Multinomial:
-    """``L(r) = sum_i s_i (log sum_c exp(f_ic) - f_i,own)`` with ``f = -r``, class after class.
+    """``L(r) = sum_i s_i (log sum_c exp(f_ic) - f_i,own)`` with ``f = -r``.
 
-    The classes of a sample are coupled: their means add up to 1 and their multipliers to 0. Adding
-    the same number to all f of a sample changes nothing.
+    The k n numbers are ordered class after class. The classes of a sample are coupled: their means
+    add up to 1 and their multipliers to 0. Adding the same number to all f of a sample changes
+    nothing.
 
     Parameters
     ----------
     t : ndarray of shape (k n,)
-        1 for the own class of each of n samples and 0 for the k - 1 others, class after class.
+        1 for the class of each of n samples and 0 for the k - 1 others, class after class.
     s : ndarray of shape (k n,)
-        Positive sample weights, once for each class.
+        Positive sample weights, repeated for each class.
 
     Examples
     --------
@@ -247,7 +248,7 @@ class Multinomial:
         self.t, self.s = t.reshape(-1, n), s.reshape(-1, n)
 
     def _means(self, r: Array) -> tuple[Array, Array]:
-        """Means (k, n), and the losses of samples of weight 1."""
+        """Means (k, n), and the losses (n,) of samples of weight 1."""
         f = -r.reshape(self.t.shape)
         f = f - (self.t * f).sum(axis=0)  # relative to the own class
         losses = np.logaddexp.reduce(f, axis=0)
@@ -275,7 +276,7 @@ class Multinomial:
         return float(np.sum(self.s * xlogy(mu, mu)))
 
     def best_intercept(self, r: Array, total: float = 0.0) -> float:
-        """Zero: a number added to all classes changes nothing."""
+        """Zero: adding a number to all classes does not change the loss."""
         return 0.0
 
     @property
@@ -284,7 +285,7 @@ class Multinomial:
         return (self.s * (self.t - 1.0)).reshape(-1), (self.s * self.t).reshape(-1)
 
     def feasible(self, beta: Array, total: float | None) -> Array:
-        """Means of the other classes of at least 0 and at most 1 together."""
+        """Point whose means of the other classes are at least 0, with a sum of at most 1."""
         others = (1.0 - self.t) * np.maximum(-beta.reshape(self.t.shape) / self.s, 0.0)
         others = others / np.maximum(others.sum(axis=0), 1.0)
         return np.asarray(self.s * (self.t * others.sum(axis=0) - others)).reshape(-1)

@@ -2,7 +2,7 @@
 
 base       the protocol: what a certificate and the first-order solver need of a penalty
 spectral   functions of the singular values
-sparse     the nuclear norm and the absolute entries together
+sparse     the sum of the nuclear norm and the weighted absolute entries
 """
 
 from .base import Penalty

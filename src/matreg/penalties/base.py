@@ -12,11 +12,11 @@ class Penalty(Protocol):
     """What a certificate and the first-order solver need of a penalty."""
 
     def value_of(self, W: Factors) -> float:
-        """Penalty of a matrix."""
+        """Penalty of a matrix W (p, q)."""
         ...
 
     def conjugate_of(self, Z: Array) -> float:
-        """``sup_W <Z, W> - penalty(W)`` for a Z where it is finite."""
+        """``sup_W <Z, W> - penalty(W)`` for a Z (p, q) where it is finite."""
         ...
 
     def shrink_factor_of(self, Z: Array) -> float:

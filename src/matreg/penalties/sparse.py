@@ -18,7 +18,7 @@ class SparseLowRank:
     """``ridge/2 ||W||_F^2 + tau (||W||_* + sum_jk l1_jk |W_jk|)``.
 
     Its conjugate at Z is the smallest ``||Z - Lambda - M||_F^2 / (2 ridge)`` over Lambda of
-    spectral norm at most tau and M with ``|M| <= tau l1``: any such pair bounds it.
+    spectral norm at most tau and M with ``|M| <= tau l1``: any such pair gives an upper bound.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class SparseLowRank:
     ridge : float, default=0.0
         Weight of half the squared Frobenius norm.
     hint : tuple of two ndarrays of shape (p, q), default=None
-        A pair (Z, M) that a solver has found: at multiples of Z, the conjugate uses the same
+        A pair (Z, M) that a solver has found: for a multiple of Z, the conjugate uses the same
         multiple of M. Without a hint, alternating projections find an M.
 
     Examples
@@ -61,7 +61,7 @@ class SparseLowRank:
         return np.asarray(self.tau * np.asarray(self.l1, dtype=np.float64))
 
     def at(self, tau: float) -> Self:
-        """The same with another weight."""
+        """The same penalty with another tau."""
         return replace(self, tau=tau)
 
     @property
@@ -70,7 +70,7 @@ class SparseLowRank:
         return SpectralElasticNet(self.tau, self.ridge)
 
     def check_shape(self, p: int, q: int) -> None:
-        """Refuse weights of another shape than that of the samples."""
+        """Raise an error if `l1` is a matrix of another shape than the samples."""
         if np.shape(self.l1) not in ((), (p, q)):
             raise ValueError(
                 f"l1 must be a number or a matrix of the samples' shape ({p}, {q}); got one of "
@@ -96,9 +96,9 @@ class SparseLowRank:
         return np.clip(Z, -step * self.weights, step * self.weights)
 
     def split(self, Z: Array, M: Array, rounds: int = 3) -> Array:
-        """An M in the box for which ``Z - M`` has a smaller part outside of the spectral ball.
+        """An M in the box that brings ``Z - M`` nearer to the spectral ball.
 
-        Alternating projections from a first M.
+        It is found by alternating projections that start from the given M.
         """
         for _ in range(rounds):
             over = self.soft_values(Z - M, 1.0).matrix
@@ -108,10 +108,10 @@ class SparseLowRank:
         return self.in_box(M)
 
     def bounds(self, Z: Array, M: Array) -> tuple[float, float]:
-        """Bounds that Z = A'beta has with an M in the box: factor and conjugate.
+        """Shrink factor, and upper bound of the conjugate, for Z = A'beta and an M in the box.
 
-        The largest factor t of at most 1 with ``t (Z - M)`` in the spectral ball, where the
-        conjugate is 0; and a bound of the conjugate at Z, infinite without a ridge.
+        The factor is the largest t of at most 1 with ``t (Z - M)`` in the spectral ball. Without a
+        ridge the bound is 0 if t is 1 and otherwise infinite.
         """
         norm = spectral_norm(Z - M)
         factor = 1.0 if norm <= self.tau else self.tau / norm
@@ -121,7 +121,7 @@ class SparseLowRank:
         return factor, float(over @ over) / (2.0 * self.ridge)
 
     def box_point(self, Z: Array) -> Array:
-        """An M in the box for the bounds at Z: by the hint, or by alternating projections."""
+        """An M in the box for the bounds at Z, from the hint or by alternating projections."""
         if self.hint is None:
             return self.split(Z, np.zeros_like(Z), rounds=1000)
         known, M = self.hint
@@ -129,7 +129,7 @@ class SparseLowRank:
         return self.in_box((float(np.vdot(Z, known)) / size if size > 0.0 else 0.0) * M)
 
     def conjugate_of(self, Z: Array) -> float:
-        """Bound of the conjugate at a Z where it is finite, which is 0 without a ridge."""
+        """Upper bound of the conjugate at a Z where it is finite; 0 without a ridge."""
         return 0.0 if self.ridge == 0.0 else self.bounds(Z, self.box_point(Z))[1]
 
     def shrink_factor_of(self, Z: Array) -> float:
@@ -137,7 +137,7 @@ class SparseLowRank:
         return 1.0 if self.ridge > 0.0 else self.bounds(Z, self.box_point(Z))[0]
 
     def prox(self, Z: Array, step: float = 1.0) -> Factors:
-        """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, by Dykstra's projections."""
+        """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, by Dykstra's algorithm."""
         shrunk = 1.0 / (1.0 + step * self.ridge)
         W, P, Q = Z * shrunk, np.zeros_like(Z), np.zeros_like(Z)
         f = svd(W)

@@ -1,8 +1,8 @@
 """Penalties of the coefficient matrix.
 
 A penalty that depends only on the singular values is a :class:`SpectralPenalty`, which every
-second-order solver of RMR takes. Any other penalty needs the methods of
-:class:`~matreg.penalties.base.Penalty`; the first-order solver takes it.
+second-order solver of RMR accepts. Any other penalty needs the methods of
+:class:`~matreg.penalties.base.Penalty`, and the first-order solver then accepts it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from ..linalg.thresholding import soft_threshold
 class SpectralPenalty:
     """``ridge/2 ||W||_F^2 + h(W)`` with h a convex function of the singular values.
 
-    A subclass defines :meth:`part`, :meth:`derivative` and :meth:`threshold`, and with
-    ``ridge = 0`` the domain of the conjugate too; everything else follows.
+    A subclass defines :meth:`part`, :meth:`derivative` and :meth:`threshold`, from which everything
+    else follows. For ``ridge = 0`` it must also define :meth:`shrink_factor`, :meth:`conjugate` and
+    :meth:`best_multiple`.
 
     Parameters
     ----------
     tau : float
-        Weight of h, along which paths go.
+        Weight of h, the parameter that varies along a path.
     ridge : float, default=1.0
         Weight of half the squared Frobenius norm.
     """
@@ -47,15 +48,14 @@ class SpectralPenalty:
     def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
         """``scale prox_{h / scale}(d / scale)`` for ``d >= 0``, and its derivative.
 
-        With a positive `smoothing`, in the units of d squared, it is a smooth function that tends
-        to the thresholding as the smoothing tends to zero. Its derivative is positive where that of
-        the thresholding is zero, so that the interior point method sees the values below the
-        threshold.
+        With a positive `smoothing`, in the units of d squared, the result is a smooth function that
+        tends to this thresholding as the smoothing tends to zero. Its derivative is positive below
+        the threshold, too, so that the interior point method takes those values into account.
         """
         raise missing(self, "threshold(d, scale, smoothing)")
 
     def at(self, tau: float) -> Self:
-        """The same with another weight of h."""
+        """The same penalty with another weight of h."""
         return replace(self, tau=tau)
 
     def value(self, d: Array) -> float:
@@ -68,7 +68,7 @@ class SpectralPenalty:
         return float(d @ w) - self.value(w)
 
     def gradient_at(self, d: Array) -> Array:
-        """Singular values of the W that belongs to a dual point of singular values `d`."""
+        """Gradient of the conjugate: singular values of W for a dual point with values `d`."""
         return self.threshold(d, self.ridge, 0.0)[0] / self.ridge
 
     def shrink_factor(self, d: Array) -> float:
@@ -105,14 +105,14 @@ class SpectralPenalty:
         return self.shrink_factor(singular_values(Z)) if self.ridge == 0.0 else 1.0
 
     def prox(self, Z: Array, step: float = 1.0) -> Factors:
-        """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, in factors."""
+        """Minimiser of ``step * penalty(W) + ||W - Z||_F^2 / 2``, as factors."""
         f = svd(Z)
         # Completing the square turns this into the prox of h at another scale.
         g, _ = self.threshold(f.d / step, 1.0 / step + self.ridge, 0.0)
         return Factors(f.U, g / (1.0 / step + self.ridge), f.Vt)
 
     def gradient_conjugate(self, Z: Array) -> Factors:
-        """The W that belongs to a dual point with ``A'beta = Z``."""
+        """Gradient of the conjugate: the W that belongs to a dual point with ``A'beta = Z``."""
         f = svd(Z)
         return Factors(f.U, self.gradient_at(f.d), f.Vt)
 
@@ -150,7 +150,7 @@ class SpectralElasticNet(SpectralPenalty):
     ridge_per_tau: float = 0.0
 
     def at(self, tau: float) -> Self:
-        """The same with another weight of the nuclear norm, and the ridge that goes with it."""
+        """The same penalty with another tau; the ridge changes by `ridge_per_tau` per unit."""
         more = self.ridge_per_tau * (tau - self.tau) if self.ridge_per_tau else 0.0
         return replace(self, tau=tau, ridge=self.ridge + more)
 
@@ -159,15 +159,15 @@ class SpectralElasticNet(SpectralPenalty):
         return self.tau * float(d.sum())
 
     def derivative(self, d: Array) -> Array:
-        """Tau."""
+        """Tau, for every singular value."""
         return np.full_like(d, self.tau)
 
     def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
-        """Soft-thresholding at tau, whatever the scale."""
+        """Soft-thresholding at tau, which does not depend on the scale."""
         return soft_threshold(d, smoothing, self.tau)
 
     def conjugate(self, d: Array) -> float:
-        """``||SVT_tau(Z)||_F^2 / (2 ridge)``, or 0 in the spectral ball where there is no ridge."""
+        """``||SVT_tau(Z)||_F^2 / (2 ridge)``; without a ridge 0, for Z in the spectral ball."""
         if self.ridge == 0.0:
             return 0.0
         over = np.maximum(d - self.tau, 0.0)
@@ -181,7 +181,7 @@ class SpectralElasticNet(SpectralPenalty):
         return self.tau / largest
 
     def best_multiple(self, lin: float, curvature: float, d: Array, longest: float) -> float:
-        """Exact maximiser: the objective is quadratic between the t where a value crosses tau."""
+        """Exact maximiser: the objective is quadratic between any t where a ``t d`` equals tau."""
         if lin <= 0.0:
             return 0.0
         if self.ridge == 0.0:  # the conjugate is zero in the ball and infinite outside of it
@@ -189,8 +189,8 @@ class SpectralElasticNet(SpectralPenalty):
                 ends = np.array([lin, self.tau]) / np.array([curvature, d.max(initial=0.0)])
             return float(min(np.nanmin(ends), longest))
         d = np.concatenate([[0.0], np.sort(d[d > 0.0])[::-1]])
-        # With the k largest values above tau the slope is, in units of a large or of no ridge,
-        # ridge lin + tau sum(d) - t (ridge curvature + sum(d^2)).
+        # If the k largest values are above tau, the slope times the ridge is
+        # ridge lin + tau sum(d) - t (ridge curvature + sum(d^2)); `unit` avoids overflow.
         unit = max(self.ridge, 1.0)
         rise = self.ridge / unit * lin + self.tau / unit * d.cumsum()
         fall = self.ridge / unit * curvature + (d * d).cumsum() / unit

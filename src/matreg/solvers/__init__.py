@@ -1,16 +1,16 @@
-"""Solvers: a problem in, a result out. They import no estimator.
+"""Solvers take a problem and return a result. They import no estimators.
 
-Other folders import only the names that are listed here.
+Other folders import only the names that are listed here; everything else is internal.
 
-dispatch      the one entrance; choose: which method runs
-certificate   what a solver returns, and the record of how it got there
+dispatch      the entry point; choose: the choice of the method
+certificate   results of solvers, and the history of the iterations
 interior  active_set  augmented               methods for samples in memory
 passes        samples that are read block by block
-rglm          smooth losses; grmr: samples that are cleaned; paper: the paper's algorithm
-first_order   any convex loss and penalty; sparse: sparse and of low rank
-neighbours    paths; warm_start: where a solver begins
-dual_points   those known without a solver; largest_tau: where W = 0
-loo           every sample left out once
+rglm          smooth losses; grmr: cleaning of samples; paper: the paper's algorithm
+first_order   any convex loss and penalty; sparse: sparse low-rank coefficients
+neighbours    paths; warm_start: starting points
+dual_points   dual points that need no solver; largest_tau: smallest tau with W = 0
+loo           leave-one-out
 """
 
 from .certificate import SolverResult, rounding_floor

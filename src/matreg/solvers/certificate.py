@@ -1,4 +1,4 @@
-"""What a solver returns, and the record of how it got there."""
+"""Results of solvers with their certificates, and the history of the iterations."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ STEPS = np.dtype(
 
 @dataclass(frozen=True, kw_only=True)
 class Certified:
-    """How far a point is from the optimum at most; by default nothing is known about it.
+    """Bound of the distance of a point from the optimum; by default nothing is known.
 
     Attributes
     ----------
     primal, dual, gap : float
         Objective at the point, lower bound of the optimum, and their relative difference.
     n_iter : int
-        Iterations done, those of all methods that were tried together.
+        Number of iterations, summed over all methods that were tried.
     converged : bool
-        Whether the gap is at most the tolerance that was asked for.
+        Whether the gap is at most the requested tolerance.
     history : structured ndarray
         One row per check of the certificate: iteration, time, primal, dual, gap, rank, and the
-        method that was at work.
+        name of the method.
     """
 
     primal: float = np.inf
@@ -76,27 +76,27 @@ class SolverResult(Certified):
     W : Factors
         Coefficients in factored form; zero singular values are exact.
     gamma : ndarray of shape (k,)
-        Coefficients of the columns without a penalty, as the problem has them
-        (:meth:`matreg.unpenalised.basis.Basis.coefficients` says what they are for the user's
-        columns).
+        Coefficients of the problem's columns without a penalty
+        (:meth:`matreg.unpenalised.basis.Basis.coefficients` converts them to coefficients of the
+        user's columns).
     beta : ndarray of shape (n,)
         Feasible dual point.
     method : str
-        Which solver ended with the point, in the words of :data:`matreg.solvers.SOLVERS` and
-        :data:`matreg.solvers.UNASKED`. The history has the names of its stages.
+        The solver that found the point: a name in :data:`matreg.solvers.SOLVERS` or
+        :data:`matreg.solvers.UNASKED`. The history has the names of the solver's stages.
     kept : Start or None
         State that a solver keeps for a neighbouring problem; :attr:`start` is the starting point of
         that problem.
     dual_of : callable or None
-        If samples are read block by block, `beta` is empty, and this function returns its part for
-        a block.
+        If samples are read block by block, `beta` is empty, and this function maps a block to the
+        part of beta that belongs to the block.
     interrupted : bool
         Whether Ctrl-C ended the fit.
     intercept, covariate_coef : float, ndarray of shape (m,); or None
-        Gamma for the user's columns; None without covariates.
+        Intercept, and coefficients of the user's covariates; None without covariates.
     steps : structured ndarray
-        One row per convex step of an adaptive model, the last of which this result is: tau, primal,
-        dual, gap, rank, and n_iter. Empty for other models.
+        One row per convex step of an adaptive model: tau, primal, dual, gap, rank, and n_iter. This
+        result is that of the last step. Empty for other models.
     """
 
     W: Factors
@@ -112,18 +112,18 @@ class SolverResult(Certified):
 
     @property
     def b(self) -> float:
-        """The intercept; 0 where there is none."""
+        """The intercept; 0 if there is none."""
         if self.intercept is not None:
             return self.intercept
         return float(self.gamma[0]) if len(self.gamma) else 0.0
 
     @property
     def start(self) -> Start:
-        """Where a neighbouring problem starts."""
+        """Starting point for a neighbouring problem."""
         return self.kept or Start(self.W.matrix, self.gamma, self.beta)
 
     def with_covariates(self, basis: Basis, fit_intercept: bool) -> SolverResult:
-        """The result with what gamma is for the user's covariates, if there are any."""
+        """The result with the intercept and coefficients of the user's covariates, if any."""
         if not isinstance(basis, Columns):
             return self
         own = basis.coefficients(self.gamma)
@@ -131,21 +131,22 @@ class SolverResult(Certified):
         return replace(self, intercept=b, covariate_coef=own)
 
     def stating(self, primal: float, dual: float, gap: float, **more: Any) -> SolverResult:
-        """The result with another certificate, with which the history ends."""
+        """The result with another certificate, also in the last row of the history."""
         history = self.history.copy()
         history["primal"][-1], history["dual"][-1], history["gap"][-1] = primal, dual, gap
         return replace(self, primal=primal, dual=dual, gap=gap, history=history, **more)
 
     def fitting_exactly(self) -> SolverResult:
-        """The result of labels that are fitted up to rounding.
+        """The result for labels that are fitted up to rounding: beta and the gap are zero.
 
-        Multipliers that are mere rounding prove nothing; an objective of zero needs no proof.
+        Multipliers that are mere rounding errors prove nothing, and an objective of zero needs no
+        proof.
         """
         none = np.zeros_like(self.beta)
         return self.stating(self.primal, 0.0, 0.0, beta=none, converged=True)
 
     def after(self, earlier: SolverResult) -> SolverResult:
-        """The better of this result and that of an earlier stage, with what both of them did."""
+        """The better of this result and that of an earlier stage, with the history of both."""
         later = self.history.copy()
         later["iteration"] += earlier.n_iter
         later["time"] += earlier.history["time"][-1]
@@ -157,12 +158,12 @@ class SolverResult(Certified):
 
 
 class History:
-    """Steps of a search one after the other, with the seconds since its start.
+    """Rows about successive steps of a solver, with the seconds since its start.
 
     Parameters
     ----------
     verbose : bool, default=False
-        Whether to print each of them in a line.
+        Whether to print one line per row.
     """
 
     COLUMNS = COLUMNS
@@ -174,7 +175,7 @@ class History:
         self.rows: list[tuple[Any, ...]] = []
 
     def add(self, *row: Any) -> None:
-        """Note a step: its columns but the time."""
+        """Add a row; `row` holds all columns except the time."""
         names: tuple[str, ...] = self.COLUMNS.names or ()
         i = names.index("time")
         self.rows.append((*row[:i], time.perf_counter() - self.start, *row[i:]))
@@ -190,16 +191,16 @@ class History:
 
 
 class Bounds:
-    """Best primal and dual values so far, with the history of the search.
+    """Best primal and dual values so far, with the history of the iterations.
 
     Parameters
     ----------
     tol : float
-        Relative duality gap at which the search ends.
+        Relative duality gap at which to stop.
     verbose : bool
         Whether to print one line per check.
     method : str
-        Name of the method at work, for the history; a solver of several stages changes it.
+        Name of the present method, for the history; a solver of several stages changes it.
     most : float, default=inf
         Largest number of iterations.
     """
@@ -217,7 +218,7 @@ class Bounds:
 
     @property
     def stage(self) -> str:
-        """What callbacks hear of as the work at hand."""
+        """Name of the present work, as callbacks and the progress line receive it."""
         return self.method
 
     @property
@@ -233,14 +234,14 @@ class Bounds:
     def record(self, iteration: int, *more: Any) -> None:
         """Add a row to the history, print it if asked, and tell the callbacks.
 
-        `more` are the columns of a history that has more of them.
+        `more` holds the values of additional columns, if the history has any.
         """
         gap = self.gap
         self.history.add(iteration, self.primal, self.dual, gap, self.rank, self.method, *more)
         self.stopped = tell(self.stage, gap, self.tol, iteration / max(self.most, 1))
 
     def certificate(self, n_iter: int) -> dict[str, Any]:
-        """What :class:`Certified` says of the best point, with which the history ends."""
+        """The fields of :class:`Certified` for the best point; the last row of the history."""
         gap, rows = self.gap, self.history.rows
         if not rows or rows[-1][4] != gap:
             self.record(n_iter)
@@ -255,12 +256,12 @@ class Bounds:
 
 
 class Tracker(Bounds):
-    """Best certified coefficients so far, with the history of the search.
+    """Best certified coefficients so far, with the history of the iterations.
 
     Parameters
     ----------
     problem : Problem
-        What is solved.
+        The problem to solve.
     tol, verbose, method, most
         As in :class:`Bounds`.
     """
@@ -279,12 +280,12 @@ class Tracker(Bounds):
         self.primal, self.gamma = problem.primal_at(problem.penalty_value(self.W), problem.y)
         self.beta = np.zeros(problem.design.n)
         if problem.homogeneous:
-            self.dual = problem.constant  # that of beta = 0
+            self.dual = problem.constant  # dual objective at beta = 0
         else:
             self.offer_dual(self.beta)
 
     def offer_primal(self, W: Factors, residual: Array | None = None) -> float:
-        """Take W if it is the best so far; return its objective."""
+        """Keep W if it is the best so far; return its objective."""
         if residual is None:
             residual = self.problem.y - self.problem.design.forward(W.matrix)
         value, gamma = self.problem.primal_at(self.problem.penalty_value(W), residual)
@@ -293,10 +294,10 @@ class Tracker(Bounds):
         return value
 
     def offer_dual(self, beta: Array, Z: Array | None = None) -> float:
-        """Take `beta`, made feasible where it is not, if it is the best so far; return its bound.
+        """Keep `beta`, or a feasible point near it, if it is the best so far; return its bound.
 
-        `Z` is the image of `beta`, if that is known. Where no feasible point is near the bound is
-        -inf, and nothing is taken.
+        `Z` is the image of `beta`, if known. If no feasible point is found, the bound is -inf, and
+        the best point does not change.
         """
         value, beta = self.problem.proven(beta, Z)
         if value > self.dual:
@@ -310,16 +311,16 @@ class Tracker(Bounds):
         self.offer_dual(t * beta, t * Z)
 
     def confirm(self) -> None:
-        """Compute the best bound anew: the image that a solver carries along may have drifted.
+        """Recompute the best bound: the image that a solver updates may have drifted.
 
-        That matters where its terms cancel.
+        This matters if the terms of the image cancel.
         """
         value, beta = self.problem.proven(self.beta)
         if np.isfinite(value) and value < self.dual - 1e-9 * abs(self.dual):
             self.dual, self.beta = value, beta
 
     def result(self, n_iter: int, kept: Start | None = None) -> SolverResult:
-        """Freeze the best point."""
+        """The best point with its certificate."""
         self.confirm()
         certificate = self.certificate(n_iter)
         method = self.history.rows[-1][-1]
@@ -327,9 +328,9 @@ class Tracker(Bounds):
 
 
 def rounding_floor(problem: RMRProblem, d: Array) -> float:
-    """Loss that the rounding of the residuals in float64 may cost, for singular values d of W."""
+    """Loss that rounding errors of the residuals may cause, for singular values d of W."""
     error = np.abs(problem.y) + problem.design.norms * float(np.linalg.norm(d))
     error *= 0.5 * float(np.finfo(float).eps)
-    # The loss of an error by itself: with infinite slopes it is of the second order.
+    # Losses with infinite slopes are left out: an error has an effect of second order on them.
     slopes = np.where(np.isfinite(problem.loss.size), problem.loss.size, 0.0)
     return float(slopes @ error)

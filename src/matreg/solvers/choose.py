@@ -1,27 +1,28 @@
-"""Which method solves an RMR problem in memory: the rule; :mod:`matreg.thresholds` has its numbers.
+"""The choice of the method for an RMR problem in memory; :mod:`matreg.thresholds` has its numbers.
 
-The first line that applies is tried first; where a method does not reach the tolerance, the next
-one goes on from what is left of `max_iter`.
+The first line that applies is tried first; if a method does not reach the tolerance, the next one
+is tried with the iterations that are left of `max_iter`.
 
 ================  ================================================================================
 method            when it is tried
 ================  ================================================================================
 ``working-set``   the last two solutions of a path are known, the loss has no curvature, and there
                   are many samples, n^2 > 2^14 pq or n^2 > 2^23: most multipliers are held at their
-                  bounds, the active set solves for the rest
-``active-set``    there is a start, and n^2 <= 2^23 (up to 2,896 samples): its Newton systems have
-                  the order of the samples on a kink, and a nearby solution tells which these are
+                  bounds, and the active set solves for the rest
+``active-set``    there is a start, and n^2 <= 2^23 (up to 2,896 samples): the order of its Newton
+                  systems is the number of samples on a kink, and a nearby solution identifies
+                  these samples
 ``augmented``     there are at least twice as many samples as W has entries: an augmented
-                  Lagrangian, whose Newton systems have the order of the entries
-``interior``      always: an interior point method, whose systems have the order of the samples.
-                  Near the solution the active set may take over, if samples are few for the rank
-                  of W. Where it does not succeed with fewer samples, ``augmented`` is tried after
-                  it
+                  Lagrangian method; the order of its Newton systems is the number of entries
+``interior``      always: an interior point method; the order of its systems is the number of
+                  samples. Near the solution the active set may take over, if there are few samples
+                  for the rank of W. If this fails and there are fewer samples than in the line
+                  above, ``augmented`` is tried
 ================  ================================================================================
 
-Beside these, ``first-order`` takes any convex loss and penalty, and ``admm`` is the algorithm of
-the paper. Samples that are stored and larger than scikit-learn's ``working_memory`` are read block
-by block (:mod:`.passes`), whatever the method.
+Two further methods are ``first-order``, for any convex loss and penalty, and ``admm``, the
+algorithm of the paper. Samples that are stored and larger than scikit-learn's ``working_memory``
+are read block by block (:mod:`.passes`), whatever the method.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from .certificate import SolverResult
 from .interior.attempts import solve_cold, solve_zero
 from .warm_start import Start, solution_of
 
-# A name as in `solver=`, and what solves a problem.
+# A name as in `solver=`, and a function that solves a problem.
 Method = tuple[str, Callable[..., SolverResult]]
-# What may end another method, by its name in the history.
+# Methods that may finish another one: name in the history, and name as in `solver=`.
 ENDS = {"active set": "active-set", "first-order": "first-order"}
 
 
@@ -59,11 +60,11 @@ def solve_rmr(
     Parameters
     ----------
     problem : Problem
-        A loss of four numbers per sample, a spectral penalty with a ridge.
+        A problem with a piecewise loss, and a spectral penalty with a ridge.
     method : {"auto", "interior", "active-set", "augmented"}, default="auto"
-        "auto" is the rule above.
+        "auto" follows the table of this module.
     start : Start, default=None
-        Solution of a problem close by, with as many samples of the same shape.
+        Solution of a nearby problem, with the same number and shape of samples.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=1000
@@ -90,7 +91,7 @@ def solve_rmr(
 
 
 def methods(problem: RMRProblem, start: Start | None) -> Iterator[Method]:
-    """Methods to try one after the other, until one of them succeeds."""
+    """Methods in the order in which they are tried until one of them succeeds."""
     if start is not None:
         holds = start.before is not None and not problem.loss.curved
         if holds and (holds_most(problem) or not follows(problem)):
@@ -98,7 +99,7 @@ def methods(problem: RMRProblem, start: Start | None) -> Iterator[Method]:
         elif follows(problem):
             yield "active-set", partial(solve_active_set, start=start)
     augmented = "augmented", partial(solve_many, start=start)
-    interior = "interior", solve_interior  # which looks at W = 0 itself
+    interior = "interior", solve_interior  # it checks W = 0 itself
     if has_many_samples(problem):
         yield from (("augmented", partial(solve_zero, start=start)), augmented, interior)
     else:
@@ -106,7 +107,7 @@ def methods(problem: RMRProblem, start: Start | None) -> Iterator[Method]:
 
 
 def forced(method: str, start: Start | None) -> Iterator[Method]:
-    """The one method that was asked for, unless the start is the solution."""
+    """The requested method, after a check whether the start is a solution already."""
     if method == "active-set":
         yield method, partial(solve_from_start, start=start)
         return
@@ -117,21 +118,21 @@ def forced(method: str, start: Start | None) -> Iterator[Method]:
 
 
 def solve_interior(problem: RMRProblem, *, tol: float, max_iter: int, verbose: int) -> SolverResult:
-    """The interior point method, finished by the active set where that can hold its matrix."""
+    """The interior point method; the active set may finish if its kernel matrix is small enough."""
     finish = partial(finishing, problem, tol) if follows(problem) else None
     return solve_cold(problem, tol=tol, max_iter=max_iter, verbose=verbose, finish=finish)
 
 
 def finishing(problem: RMRProblem, tol: float, start: Start) -> SolverResult:
-    """The active set from a point near the solution, in few steps or not at all."""
-    # Where it needs more steps it mostly fails.
+    """The active set from a point near the solution, with at most four steps."""
+    # If the active set needs more steps, it mostly fails.
     return solve_active_set(problem, start=start, tol=tol, max_iter=4)
 
 
 def solve_from_start(
     problem: RMRProblem, *, start: Start | None, tol: float, max_iter: int, verbose: int
 ) -> SolverResult:
-    """The active set from a start, or else from ever better ones by the interior point method."""
+    """The active set from a start, and then from more and more accurate interior points."""
     run = partial(solve_active_set, problem, tol=tol, verbose=verbose)
     result = None if start is None else run(start=start, max_iter=max_iter)
     for near in (1e-2, 1e-4, tol):
@@ -148,24 +149,24 @@ def solve_from_start(
 
 
 def follows(problem: RMRProblem) -> bool:
-    """Whether the active set can hold the kernel matrix of all samples."""
+    """Whether the kernel matrix of all samples is small enough for the active set."""
     return problem.design.n**2 <= KERNEL_NUMBERS
 
 
 def holds_most(problem: RMRProblem) -> bool:
-    """Whether most multipliers are held along a path, where that is the quicker method."""
+    """Whether it is faster along a path to hold most multipliers at their bounds."""
     design = problem.design
     return design.n**2 > HELD_RATIO * design.p * design.q
 
 
 def has_many_samples(problem: RMRProblem) -> bool:
-    """Whether there are enough samples for the augmented Lagrangian to be the quicker method."""
+    """Whether there are enough samples for the augmented Lagrangian to be the faster method."""
     design = problem.design
     return design.n >= SAMPLES_PER_ENTRY * design.p * design.q
 
 
 def remembered(problem: RMRProblem, result: SolverResult, start: Start | None) -> SolverResult:
-    """A result with what the next problem can use of it."""
+    """A result whose `kept` is the start of the next problem."""
     own = result.kept
     if own is not None and own.known:
         return result

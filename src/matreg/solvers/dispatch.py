@@ -1,9 +1,9 @@
-"""One entrance: a declared model and samples in, a certified result out.
+"""The entry point of all solvers: takes a model and samples, returns a certified result.
 
-What is asked for decides, in this order: samples in memory or read block by block; a loss of four
-numbers per sample with a spectral penalty and a ridge (RMR), a smooth loss with a spectral elastic
-net (R-GLM), a loss with a prox and a penalty of sparse matrices of low rank, or anything else that
-is convex, which the first-order solver takes.
+Samples that are read block by block have solvers of their kind (:mod:`.passes`). In memory, there
+are solvers for a piecewise loss and a spectral penalty with a ridge (RMR), for a smooth loss and a
+spectral elastic net (R-GLM), and for a loss with a prox and the penalty of sparse low-rank
+matrices. The first-order solver takes every other convex problem.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .rglm.solve import rglm_tau_max, solve_rglm
 from .sparse import solve_sparse, sparse_tau_max
 from .warm_start import Start
 
-# What a problem may be solved by on request, and what else "auto" may take.
+# Solvers that users can request, and further ones that "auto" may choose.
 SOLVERS = ("auto", "interior", "active-set", "augmented", "first-order", "admm")
 UNASKED = ("working-set", "least-squares", "reweighted", "sparse", "passes", "moments")
 
@@ -46,13 +46,13 @@ class Options(TypedDict, total=False):
     Attributes
     ----------
     start : Start or None
-        Where to start.
+        Starting point.
     tol : float
         Relative duality gap at which to stop.
     max_iter, verbose : int
         Largest number of iterations, and whether to print a line per iteration.
     solver : str
-        One of :data:`SOLVERS`, by default "auto", the rule of :mod:`matreg.solvers.choose`.
+        One of :data:`SOLVERS`; the default "auto" follows :mod:`matreg.solvers.choose`.
     rho, eta : float
         Parameters of the paper's ADMM.
     """
@@ -67,16 +67,16 @@ class Options(TypedDict, total=False):
 
 
 def solve(model: Model, samples: SampleSet, **options: Unpack[Options]) -> SolverResult:
-    """Solve a declared model on samples.
+    """Solve a model on samples.
 
     Parameters
     ----------
     model : Model
-        What is minimised.
+        The objective without samples.
     samples : SampleSet
-        In memory or read block by block.
+        The samples, in memory or read block by block.
     **options
-        :class:`Options`.
+        See :class:`Options`.
 
     Returns
     -------
@@ -90,9 +90,9 @@ def solve(model: Model, samples: SampleSet, **options: Unpack[Options]) -> Solve
 
 
 def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, Bases]:
-    """The convex model that an adaptive one ends with, and the bases in which it is posed.
+    """The convex model of the last step of an adaptive model, and the bases of this step.
 
-    The steps before are solved for that. A model without such steps is its own last one.
+    The earlier steps are solved to find them. A model that is not adaptive is returned unchanged.
     """
     if not model.adaptive:
         return model, PLAIN
@@ -115,7 +115,7 @@ def solve_plain(model: Model, samples: SampleSet, **options: Any) -> SolverResul
 
 
 def in_full(start: Start, problem: Problem, model: Model) -> Start:
-    """A start with multipliers of all samples of a problem, those of a ridge on gamma included."""
+    """A start with multipliers of all samples of a problem, including those of a ridge on gamma."""
     if problem.design.n == len(start.beta):
         return start
     rows, ridge = priced(problem.unpenalised, model.covariate_ridge, model.fit_intercept)
@@ -123,7 +123,7 @@ def in_full(start: Start, problem: Problem, model: Model) -> Start:
 
 
 def of_samples(result: SolverResult, problem: Problem, model: Model, n: int) -> SolverResult:
-    """The result with multipliers of the n samples alone, and what gamma is for covariates."""
+    """The result with multipliers of the n samples only, and with covariates' coefficients."""
     result = result.with_covariates(problem.unpenalised, model.fit_intercept)
     return result if len(result.beta) == n else replace(result, beta=result.beta[:n])
 
@@ -135,9 +135,9 @@ def steps_of(
     options: dict[str, Any],
     first: SolverResult | None = None,
 ) -> list[Step]:
-    """Steps of an adaptive model with some taus, the first of which may be known.
+    """Solve the steps of an adaptive model for `taus`; `first` is the first result, if known.
 
-    A point to start from is for the first of them, as the others are in bases of their own.
+    A start in the options is for the first step only, as other steps are solved in other bases.
     """
     options = dict(options)
 
@@ -151,23 +151,23 @@ def steps_of(
 
 
 def reweights_entries(model: Model) -> bool:
-    """Whether adaptive steps change the weights of the entries, and not the bases."""
+    """Whether adaptive steps change the weights of the entries instead of the bases."""
     return isinstance(model.penalty, SparseLowRank)
 
 
 def reweighted(model: Model, bases: Bases) -> Model:
-    """The model with its weights of the absolute entries in a step."""
+    """The model with the weights that its absolute entries have in a step."""
     if bases.entries is None:
         return model
     return replace(model, penalty=replace(model.penalty, l1=model.penalty.l1 * bases.entries))
 
 
 def last_of(samples: SampleSet, taus: Sequence[float], steps: list[Step]) -> SolverResult:
-    """The result of the last of some steps, with W out of its bases and the record of all."""
+    """The result of the last step, with W in the original bases and a table of all steps."""
     results = [step.result for step in steps]
     rows = [
         (tau, one.primal, one.dual, one.gap, one.W.rank, one.n_iter)
-        for tau, one in zip(taus, results, strict=False)  # it ends before where W = 0
+        for tau, one in zip(taus, results, strict=False)  # steps end early if W = 0
     ]
     last, dual_of = steps[-1], results[-1].dual_of
     if dual_of is not None:
@@ -177,7 +177,7 @@ def last_of(samples: SampleSet, taus: Sequence[float], steps: list[Step]) -> Sol
 
 
 def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> SolverResult:
-    """Solve a problem in memory; `solver` says how, "auto" is the quickest that takes it."""
+    """Solve a problem in memory; "auto" chooses the fastest solver that accepts it."""
     rho, eta = options.pop("rho", 1.0), options.pop("eta", 0.999)
     if isinstance(problem.penalty, SparseLowRank) and not problem.penalty.weights.any():
         problem = replace(problem, penalty=problem.penalty.spectral)
@@ -199,13 +199,13 @@ def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> 
 
 
 def is_rmr(problem: Problem) -> bool:
-    """Whether the solvers of RMR take a problem."""
+    """Whether the solvers of RMR accept a problem."""
     spectral = isinstance(problem.penalty, SpectralPenalty) and problem.penalty.ridge > 0.0
     return isinstance(problem.loss, PiecewiseLoss) and spectral and not is_rglm(problem)
 
 
 def is_rglm(problem: Problem) -> bool:
-    """Whether the solvers of R-GLM take a problem."""
+    """Whether the solvers of R-GLM accept a problem."""
     loss, penalty = problem.loss, problem.penalty
     smooth = (
         loss.quadratic if isinstance(loss, PiecewiseLoss) else hasattr(loss, "second_derivative")
@@ -214,7 +214,7 @@ def is_rglm(problem: Problem) -> bool:
 
 
 def is_sparse(problem: Problem) -> bool:
-    """Whether the solver of sparse matrices of low rank takes a problem."""
+    """Whether the solver for sparse low-rank matrices accepts a problem."""
     exact = hasattr(problem.loss, "prox") and hasattr(problem.loss, "gradient")
     return exact and isinstance(problem.penalty, SparseLowRank) and problem.homogeneous
 
@@ -228,27 +228,27 @@ def path(
     steps: int = 0,
     **options: Unpack[Options],
 ) -> Iterator[SolverResult]:
-    """Solve a declared model for one value after another of tau or C, each from the last.
+    """Solve a model for a sequence of values of tau or C, each starting from the last solution.
 
     Parameters
     ----------
     model : Model
-        What is minimised.
+        The objective without samples.
     samples : SampleSet
-        In memory or read block by block.
+        The samples, in memory or read block by block.
     along : {"tau", "C"}
-        What changes.
+        The parameter that changes.
     values : ndarray of shape (k,)
-        Its values, in an order in which one leads to the next.
+        Values of the parameter, ordered so that neighbours are close.
     steps : int, default=0
-        Further adaptive steps that each point takes with its own tau.
+        Number of further adaptive steps per point, with the tau of the point.
     **options
         As in :func:`solve`; `start` is for the first point.
 
     Yields
     ------
     SolverResult
-        One per value, without what it keeps for the next.
+        One per value, without its `kept`.
     """
     if along not in ("tau", "C"):
         raise ValueError(f'along must be "tau" or "C"; got {along!r}.')
@@ -270,7 +270,7 @@ def path(
 def adapted_points(
     model: Model, samples: SampleSet, along: str, values: Array, steps: int, **options: Any
 ) -> Iterator[SolverResult]:
-    """Points of a plain path, each followed by its own further steps with the tau of the point."""
+    """Points of a plain path, each with further adaptive steps that use the tau of the point."""
     points = plain_path(model, samples, along, values, **options)
     for value, point in zip(values, points, strict=True):
         there = model.at(C=float(value)) if along == "C" else model
@@ -292,7 +292,7 @@ def plain_path(
     start: Start | None = None,
     **options: Any,
 ) -> Iterator[SolverResult]:
-    """The path of single convex problems."""
+    """The path of a model that is not adaptive."""
     if (own := samples.in_memory) is None:
         if along == "tau" and quadratic(model):  # two passes for all values
             yield from path_on_blocks(model, samples, values, **options)
@@ -310,9 +310,9 @@ def plain_path(
 def next_result(
     problem: Problem, last: SolverResult | None, first: Start | None = None, **options: Any
 ) -> SolverResult:
-    """The result of a problem from that of the last one, with what the next one can use of it.
+    """Solve a problem from the result of the last one; `kept` is the start of the next problem.
 
-    Where there is no last one it starts from `first`.
+    If there is no last result, the solver starts from `first`.
     """
     start = first if last is None else last.start
     result = solve_problem(problem, start=start, **options)
@@ -320,7 +320,7 @@ def next_result(
 
 
 def moved(model: Model, samples: Samples, problem: Problem, along: str, value: float) -> Problem:
-    """The problem at another value, on the same design, whose products are remembered."""
+    """The problem at another value, on the same design, whose cached products are reused."""
     if along == "tau":
         return replace(problem, penalty=problem.penalty.at(value))
     return replace(problem, loss=model.at(C=value).losses_of(problem, samples))
@@ -332,12 +332,12 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
     Parameters
     ----------
     model : Model
-        What is minimised; its own tau does not matter. The steps of an adaptive one before the
-        last are solved, and the result is the tau in their bases.
+        The objective without samples; its tau is ignored. For an adaptive model, all steps before
+        the last one are solved, and the result is for the bases of the last step.
     samples : SampleSet
-        In memory, or read block by block for the squared loss.
+        The samples, in memory, or read block by block for the squared loss.
     tol : float, default=1e-3
-        Relative accuracy where several samples share a kink of the loss.
+        Relative accuracy if several samples share a kink of the loss.
     """
     model, bases = last_step(model, samples, tol=1e-2 * tol)
     samples = samples_in(samples, bases)
@@ -347,16 +347,16 @@ def tau_max(model: Model, samples: SampleSet, tol: float = 1e-3) -> float:
 
 
 def mean_curvature(model: Model, samples: SampleSet) -> float:
-    """Mean eigenvalue, of those that are not zero, of the second derivative of the loss at W = 0.
+    """Mean of the nonzero eigenvalues of the second derivative of the loss at W = 0.
 
-    A ridge of this size halves the coefficients of samples whose entries are alike.
+    If all nonzero eigenvalues are about equal, a ridge of this size halves the coefficients.
 
     Parameters
     ----------
     model : Model
-        Its loss is smooth.
+        A model with a smooth loss.
     samples : SampleSet
-        In memory, or read block by block for the squared loss.
+        The samples, in memory, or read block by block for the squared loss.
     """
     fewest = min(samples.n, samples.p * samples.q)
     if (own := samples.in_memory) is None:

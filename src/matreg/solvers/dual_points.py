@@ -1,10 +1,10 @@
-"""Dual points that are known without a solver: that of W = 0, that of the labels, multiples.
+"""Dual points that need no solver: those of W = 0 and of the labels, and multiples of points.
 
-The dual solution of the problem with W = 0, which has the unpenalised columns only, is ``+-c_i``
-for samples outside the tube and 0 strictly inside. On the edge beta is free in between. In general
-as many samples lie on the edge as there are columns, and ``Z'beta = linear_gamma`` determines their
-beta; with ties there are more samples. Along the ray of any beta the maximum of the dual is found
-exactly.
+The dual solution of the problem with W = 0, which has only the unpenalised columns, is ``+-c_i``
+for samples outside the tube and 0 strictly inside. On the edge, beta may lie anywhere in between.
+In general as many samples lie on the edge as there are columns, and ``Z'beta = linear_gamma``
+determines their beta; with ties there are more samples. Among the multiples of any beta, the
+maximum of the dual is computed exactly.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..problem import Problem, RMRProblem
 
 
 def at_zero(problem: Problem[Any, Any]) -> tuple[Array, Array]:
-    """Residuals (n,) of W = 0 with the best gamma, and the slopes (n,) of the loss there."""
+    """Residuals (n,) of W = 0 with the best gamma, and a dual point (n,) near the slopes there."""
     _, gamma = problem.primal_at(0.0, problem.y)
     r = problem.y - problem.unpenalised.times(gamma)
     return r, problem.balanced(problem.loss.gradient(r))
 
 
 def only_multipliers(problem: RMRProblem) -> Array | None:
-    """Dual optimal beta of the columns alone; None if there are several."""
+    """Dual optimal beta (n,) of the problem with W = 0; None if it is not unique."""
     beta, lower, upper = optimal_multipliers(problem)
     free = np.flatnonzero(lower < upper)
     if len(free) > problem.unpenalised.size:
@@ -42,10 +42,11 @@ def only_multipliers(problem: RMRProblem) -> Array | None:
 
 
 def optimal_multipliers(problem: RMRProblem) -> tuple[Array, Array, Array]:
-    """Dual optimal beta of the columns alone, zero where it is free, and its bounds there.
+    """Dual optimal beta of the problem with W = 0, and its bounds where beta is not determined.
 
-    If the best intercepts are an interval, no sample is on an edge at its middle, and the sum of
-    beta is zero already: this beta is the only one.
+    Returns three arrays (n,): beta, which is zero where it is not determined, and lower and upper
+    bounds, which are zero elsewhere. If the best intercepts are an interval, no sample is on an
+    edge at its middle, and the sum of beta is zero already, so that beta is unique.
     """
     loss, columns = problem.loss, problem.unpenalised
     gamma = columns.best(loss, problem.y, problem.linear_gamma)
@@ -58,29 +59,30 @@ def optimal_multipliers(problem: RMRProblem) -> tuple[Array, Array, Array]:
 def best_on_ray(problem: RMRProblem, beta: Array, d: Array) -> tuple[float, float]:
     """Largest dual objective at ``t beta`` with ``0 <= t <= 1``, and t.
 
-    `d` are the singular values of the image of `beta`, of shape (min(p, q),). With a linear term
-    the multiples of beta are no candidates, and t is 1.
+    `d` holds the singular values of the image of `beta`, of shape (min(p, q),). With a linear term
+    multiples of beta need not be feasible, and t is 1.
     """
     t = multiple(problem, beta, d, 1.0) if problem.homogeneous else 1.0
     return problem.dual_at(t * beta, problem.penalty.conjugate(t * d)), t
 
 
 def multiple(problem: RMRProblem, x: Array, d: Array, longest: float) -> float:
-    """Best multiple of x, up to the longest."""
+    """Best factor t with ``0 <= t <= longest`` for the dual point t x; d as in `best_on_ray`."""
     curvature = float(problem.loss.curvature @ (x * x)) if problem.loss.curved else 0.0
     return problem.penalty.best_multiple(slope(problem, x), curvature, d, longest)
 
 
 def label_ray(problem: RMRProblem, room: float) -> Array:
-    """Best dual point on the ray of the labels' part outside of Z, within a share of the box.
+    """Best dual point (n,) among the multiples of the labels minus their fit by the columns Z.
 
-    With covariates and bounds of one sign its sums ``Z'beta`` need not be zero.
+    The point stays within the share `room` of the box. With covariates and bounds of one sign, its
+    sums ``Z'beta`` need not be zero.
     """
     loss, x = problem.loss, weights(problem.loss)
     y = problem.unpenalised.without(problem.y, x)
     both = problem.unpenalised.size > 0
     x = one_sided(loss, x * y, both)
-    if slope(problem, x) <= 0.0:  # most labels are in the tube: only those furthest out count
+    if slope(problem, x) <= 0.0:  # most labels are in the tube: only use the most extreme ones
         x = one_sided(loss, extremes(y, both), both)
     if not x.any():
         return x
@@ -91,14 +93,14 @@ def label_ray(problem: RMRProblem, room: float) -> Array:
 
 
 def weights(loss: PiecewiseLoss) -> Array:
-    """Weights of the samples: the largest slope or, where that is infinite, the curvature."""
+    """Relative weights of the samples: largest slope or, if infinite, the second derivative."""
     with np.errstate(divide="ignore"):
         x = np.where(np.isfinite(loss.size), loss.size, 1.0 / loss.curvature)
     return np.asarray(x / x.max())
 
 
 def one_sided(loss: PiecewiseLoss, x: Array, centred: bool) -> Array:
-    """The vector x without the signs that the bounds forbid, with a sum of zero if `centred`."""
+    """The vector x with zeros where the bounds forbid its sign; then of sum zero if `centred`."""
     allowed = np.where(x > 0.0, loss.upper > 0.0, loss.lower < 0.0)
     if allowed.all():
         return x
@@ -111,12 +113,12 @@ def one_sided(loss: PiecewiseLoss, x: Array, centred: bool) -> Array:
 
 
 def slope(problem: RMRProblem, x: Array) -> float:
-    """Slope of the dual objective on the ray of x at 0, without the penalty."""
+    """Derivative of the dual objective at t x with respect to t, at t = 0, without the penalty."""
     return float(problem.y @ x) - float(problem.loss.epsilon @ np.abs(x))
 
 
 def extremes(y: Array, both: bool) -> Array:
-    """1 at the largest label and -1 at the smallest, or the sign of that of the largest size."""
+    """1 at the largest label, -1 at the smallest; without `both` the sign of the largest size."""
     out = np.zeros_like(y)
     if both:
         out[np.argmax(y)] += 1.0

@@ -1,15 +1,16 @@
 """A first-order solver for any convex loss and penalty.
 
-It needs only what the protocols of a loss and a penalty offer. So it takes losses and penalties
-that no other solver knows, and serves as an independent check of the fast solvers.
+It uses only the methods of the protocols of a loss and a penalty. Therefore it accepts losses and
+penalties that no other solver accepts, and serves as an independent check of the fast solvers.
 
-With a ``prox`` of the loss it is the primal-dual method of Chambolle and Pock (2011) on
+If the loss has a ``prox``, it is the primal-dual method of Chambolle and Pock (2011) for
 
     min over (W, gamma) of  L(y - A W - Z gamma) + penalty(W) + <linear, W> + linear_gamma'gamma,
 
-over-relaxed, with gamma as more coordinates of W and steps that are balanced by how far the primal
-and the dual variables move. With a ``gradient`` alone it is the accelerated proximal gradient
-method of Beck and Teboulle (2009), with restarts (O'Donoghue and Candes 2015) and backtracking.
+over-relaxed. Gamma is treated as additional coordinates of W, and the step lengths are balanced by
+how far the primal and the dual variables move. If the loss has only a ``gradient``, it is the
+accelerated proximal gradient method of Beck and Teboulle (2009), with restarts (O'Donoghue and
+Candes 2015) and backtracking.
 
 References
 ----------
@@ -42,10 +43,10 @@ PENALTY_NEEDS = ("value_of", "conjugate_of", "shrink_factor_of", "prox")
 
 
 def check_needs(problem: Problem[Any, Any]) -> None:
-    """Say by name which method of the loss or the penalty is missing."""
+    """Raise an error that names the missing methods of the loss or the penalty."""
     several = isinstance(problem.unpenalised, Columns)
     of_loss = ("value", "conjugate", "bounds" if several else "best_intercept", "feasible")
-    own = getattr(problem.loss, "own", problem.loss)  # beside the squares of a ridge
+    own = getattr(problem.loss, "own", problem.loss)  # without the squares of a ridge
     for kind, part, needs in (
         ("loss", own, of_loss),
         ("penalty", problem.penalty, PENALTY_NEEDS),
@@ -76,8 +77,8 @@ def solve_universal(
     Parameters
     ----------
     problem : Problem
-        Its loss has the methods of :class:`matreg.losses.Loss` and a ``prox`` or a ``gradient``,
-        its penalty those of :class:`matreg.penalties.Penalty`.
+        A problem whose loss has the methods of :class:`matreg.losses.Loss` and a ``prox`` or a
+        ``gradient``, and whose penalty has those of :class:`matreg.penalties.Penalty`.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=10000
@@ -85,7 +86,7 @@ def solve_universal(
     verbose : int, default=0
         Whether to print one line per certificate.
     start : Start, default=None
-        Where to start.
+        Starting point.
 
     Returns
     -------
@@ -116,7 +117,7 @@ def solve_universal(
         tracker.offer_dual(problem.loss.gradient(residual - columns))
     tracker.record(0)
     k = 0
-    if tracker.converged or not 0.0 < problem.design.norm < np.inf:  # then no step has a length
+    if tracker.converged or not 0.0 < problem.design.norm < np.inf:  # no step length is defined
         return tracker.result(k)
     method = primal_dual if hasattr(problem.loss, "prox") else proximal_gradient
     for k, (W, beta) in enumerate(method(problem, tracker), start=1):
@@ -130,12 +131,12 @@ def solve_universal(
 
 
 def spectral_bound(problem: Problem[Any, Any]) -> float:
-    """Bound of the norm of ``(W, gamma) -> A W + Z gamma``, with Z in units as large as A."""
+    """Bound of the norm of ``(W, gamma) -> A W + Z gamma``, if Z is scaled to the norm of A."""
     return float(np.sqrt(2.0) * problem.design.norm) or 1.0
 
 
 def primal_dual(problem: Problem[Any, Any], tracker: Tracker) -> Iterator[tuple[Factors, Array]]:
-    """Chambolle and Pock's iteration; yields W and beta."""
+    """Chambolle and Pock's iteration; yields W and beta (n,)."""
     design, columns, norm = problem.design, problem.unpenalised, spectral_bound(problem)
     # Scaled by this unit the columns have the norm of A.
     unit = design.norm / (np.linalg.norm(columns.columns(design.n), 2) if columns.size else 1.0)
@@ -150,7 +151,7 @@ def primal_dual(problem: Problem[Any, Any], tracker: Tracker) -> Iterator[tuple[
         W_new = factors.matrix
         gamma_new = gamma + step * (sums - unit * problem.linear_gamma)
         AW_new = design.forward(W_new) + columns.times(unit * gamma_new)
-        # By Moreau's identity from the prox of the loss itself, at the residuals.
+        # Moreau's identity gives the dual step from the prox of the loss at the residuals.
         v = beta / dual_step + problem.y - (2.0 * AW_new - AW)
         beta_new = dual_step * (v - problem.loss.prox(v, 1.0 / dual_step))
         moved = np.hypot(np.linalg.norm(W_new - W), np.linalg.norm(gamma_new - gamma)) / step
@@ -165,7 +166,7 @@ def primal_dual(problem: Problem[Any, Any], tracker: Tracker) -> Iterator[tuple[
 
 
 def first_ratio(problem: Problem[Any, Any]) -> float:
-    """Ratio of the sizes that W and beta may be expected to have."""
+    """Expected ratio of the sizes of W and beta, the first ratio of the step lengths."""
     columns = problem.unpenalised
     y = problem.y - columns.times(problem.primal_at(0.0, problem.y)[1])
     size = float(np.linalg.norm(y)) / (problem.design.norm or 1.0)
@@ -173,7 +174,7 @@ def first_ratio(problem: Problem[Any, Any]) -> float:
 
 
 def balanced(ratio: float, primal: float, dual: float) -> float:
-    """The ratio of the steps, changed by 5 % if one variable moves more than twice as much."""
+    """Ratio of the step lengths, changed by 5 % if one variable moves more than twice as much."""
     if not (primal > 0.0 and dual > 0.0):
         return ratio
     if primal > 2.0 * dual:
@@ -187,7 +188,7 @@ class ProximalGradient:
         W+ = prox of the penalty at V + step A'beta,    beta = minus the slopes of f at y - A V,
         V  = W + (t - 1)/t+ (W - W_old),                t+ = (1 + sqrt(1 + 4 t^2)) / 2,
 
-    with t = 1 again where ``<V - W+, W+ - W> > 0``.
+    and t is reset to 1 if ``<V - W+, W+ - W> > 0``.
 
     Parameters
     ----------
@@ -198,19 +199,19 @@ class ProximalGradient:
     penalty : Penalty
         Penalty of W.
     W : ndarray of shape (p, q)
-        Where to start.
+        Starting point.
     step : float
-        Length of a step: at most one over the largest curvature of f, or a guess with `evaluate`.
+        Step length: at most one over the largest curvature of f; with `evaluate` a first guess.
     evaluate : callable, default=None
-        Value of f and its slopes beta of residuals (n,); then the length of each step is searched
-        for. None is half the sum of squares.
+        Maps residuals (n,) to f and its slopes beta (n,); the length of each step is then found by
+        backtracking. None stands for half the sum of squares.
     linear : ndarray of shape (p, q), default=None
         Linear term.
 
     Attributes
     ----------
     factors, residual, beta : Factors, ndarray of shape (n,), ndarray of shape (n,)
-        W, ``y - A W`` and the slopes there.
+        W, ``y - A W`` and the slopes of f there.
     """
 
     def __init__(
@@ -231,7 +232,7 @@ class ProximalGradient:
         self.t, self.momentum = 1.0, 0.0
 
     def iterate(self) -> None:
-        """One iteration: one product with A', and for each length a prox and a product with A."""
+        """One iteration: one product with A', and per trial length a prox and a product with A."""
         V = self.W + self.momentum * (self.W - self.W_old)
         r = self.residual + self.momentum * (self.residual - self.residual_old)
         value, beta = (0.0, r) if self.evaluate is None else self.evaluate(r)
@@ -259,7 +260,7 @@ class ProximalGradient:
 def proximal_gradient(
     problem: Problem[Any, Any], tracker: Tracker
 ) -> Iterator[tuple[Factors, Array]]:
-    """Accelerated proximal gradient steps on W, with the best gamma for each; W and beta."""
+    """Accelerated proximal gradient steps on W, with the best gamma; yields W and beta (n,)."""
 
     def evaluate(residual: Array) -> tuple[float, Array]:
         value, gamma = problem.primal_at(0.0, residual)

@@ -1,15 +1,15 @@
 """The smallest weight of the nuclear norm at which W is zero.
 
-W = 0 is optimal if and only if some dual optimal beta of the columns without a penalty alone
-(:mod:`.dual_points`) has ``||A'beta||_2 <= tau``. Where ties leave several, tau_max is the
-smallest norm among them, and
+W = 0 is optimal if and only if some dual optimal beta of the problem with only the unpenalised
+columns (:mod:`.dual_points`) has ``||A'beta||_2 <= tau``. If ties leave several such beta, tau_max
+is the smallest norm among them, and
 
     tau_max = max over W of h(W) / ||W||_*,    h(W) = min over these beta of <A'beta, W>.
 
 Dinkelbach's method (1967) for such a ratio maximises ``h(W) - tau ||W||_* - ||W||_F^2 / 2`` at the
-best tau known, which is RMR on the tied samples with the others as a linear term, and takes the
-ratio of the W that it finds as the next tau. Any W bounds tau_max from below and any beta from
-above; the bounds meet superlinearly.
+best known tau, which is RMR on the tied samples with the other samples as a linear term. The ratio
+at the maximiser W is the next tau. Any W gives a lower bound of tau_max and any beta an upper
+bound; the bounds converge superlinearly.
 
 References
 ----------
@@ -35,7 +35,7 @@ from ..unpenalised.basis import NOTHING, Columns
 from .choose import solve_rmr
 from .dual_points import only_multipliers, optimal_multipliers
 
-# Values of tau that are tried at most.
+# Largest number of values of tau that are tried.
 ROUNDS = 20
 
 
@@ -46,15 +46,15 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3) -> float:
     Parameters
     ----------
     problem : Problem
-        Its own tau is ignored.
+        The problem; its tau is ignored.
     tol : float, default=1e-3
-        Relative accuracy where several samples share the edge of the tube, which takes a fit or
-        two. The tau that is returned is not too small: W is zero there.
+        Relative accuracy if several samples share the edge of the tube, which takes a fit or two.
+        The returned tau errs on the upper side: W is zero there.
 
     Returns
     -------
     float
-        The spectral norm of ``A'beta`` for the dual optimal beta where it is smallest.
+        The smallest spectral norm of ``A'beta`` over all dual optimal beta.
     """
     only = only_multipliers(problem)
     if only is not None:
@@ -63,7 +63,7 @@ def tau_max(problem: RMRProblem, *, tol: float = 1e-3) -> float:
 
 
 def image_at_zero(problem: Any) -> Array:
-    """``A'beta - linear`` of a dual optimal beta of the columns without a penalty alone."""
+    """``A'beta - linear`` (p, q) of a dual optimal beta of the problem with W = 0."""
     only = only_multipliers(problem)
     if only is not None:
         return problem.dual_image(only)
@@ -72,9 +72,9 @@ def image_at_zero(problem: Any) -> Array:
 
 
 def tied_samples(problem: RMRProblem) -> RMRProblem:
-    """RMR on the samples whose beta is free; the others add a linear term.
+    """RMR on the samples whose beta is not determined; the others add a linear term.
 
-    Its labels are zero: at W = 0 these samples are on the edge of the tube, where the labels and
+    The labels are zero: at W = 0 these samples are on the edge of the tube, where the labels and
     ``Z gamma`` cancel.
     """
     beta, lower, upper = optimal_multipliers(problem)
@@ -91,7 +91,7 @@ def tied_samples(problem: RMRProblem) -> RMRProblem:
 
 
 def independent(problem: RMRProblem) -> RMRProblem:
-    """The problem with columns that are independent on its samples, which may be few."""
+    """The problem with linearly independent columns; on few samples they may be collinear."""
     n, t = problem.design.n, problem.linear_gamma
     U, d, Vt = np.linalg.svd(problem.unpenalised.columns(n), full_matrices=False)
     r = int(np.count_nonzero(d > 1e-10 * d.max(initial=0.0)))
@@ -103,10 +103,10 @@ def independent(problem: RMRProblem) -> RMRProblem:
 
 
 def smallest_norm(problem: RMRProblem, tol: float) -> float:
-    """Minimum of ``||A'beta - linear||_2`` over the box and ``Z'beta = linear_gamma``, from above.
+    """Upper bound of min ``||A'beta - linear||_2`` over the box and ``Z'beta = linear_gamma``.
 
-    The labels are zero, and the loss has kinks alone. `tol` is the relative accuracy; a norm of
-    this share of that of the middle of all beta is zero.
+    The labels are zero, and the loss is piecewise linear. `tol` is the relative accuracy; a norm
+    below `tol` times the norm for the middle of the box counts as zero.
     """
     Z = problem.dual_image(middle(problem))
     U, _, Vt = np.linalg.svd(Z, full_matrices=False)
@@ -131,14 +131,14 @@ def smallest_norm(problem: RMRProblem, tol: float) -> float:
 
 
 def middle(problem: RMRProblem) -> Array:
-    """A beta well inside of the bounds."""
+    """A feasible beta (n,) near the middle of the bounds."""
     return problem.feasible(0.5 * (problem.loss.lower + problem.loss.upper))
 
 
 def smallest_product(problem: RMRProblem, W: Array) -> float:
-    """Minimum of ``<A'beta - linear, W>`` over the box and ``Z'beta = linear_gamma``, or less.
+    """Lower bound of min ``<A'beta - linear, W>`` over the box and ``Z'beta = linear_gamma``.
 
-    Minus the minimum is that of the loss of the residuals ``-A W`` over gamma, by duality.
+    By duality, minus the minimum of ``<A'beta, W>`` is the smallest loss of ``-A W`` over gamma.
     """
     largest, _ = problem.primal_at(0.0, -problem.design.forward(W))
     linear = 0.0 if problem.linear is None else float(np.vdot(problem.linear, W))

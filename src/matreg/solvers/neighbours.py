@@ -1,4 +1,4 @@
-"""One problem for one tau after another, whatever the solver."""
+"""Solutions of one problem for a sequence of tau, by any solver."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Solve = Callable[[Problem, SolverResult | None], SolverResult]
 
 
 def tau_grid(largest: float, n_taus: int, tau_min_ratio: float) -> Array:
-    """Geometric sequence from the smallest tau with W = 0 downwards.
+    """Decreasing geometric sequence of tau that starts with the smallest tau with W = 0.
 
     Parameters
     ----------
     largest : float
-        First value; 0 if W = 0 for every tau, which leaves this one value.
+        First value. If W = 0 for every tau, it is 0, and the result has only this value.
     n_taus : int
         Number of values.
     tau_min_ratio : float
@@ -47,14 +47,14 @@ def tau_grid(largest: float, n_taus: int, tau_min_ratio: float) -> Array:
 
 
 def follow(problems: Iterable[Problem], solve: Solve) -> Iterator[SolverResult]:
-    """Solutions of neighbouring problems, each from the last.
+    """Solutions of neighbouring problems, each starting from the last one.
 
     Parameters
     ----------
     problems : iterable of Problem
-        Problems in an order such that each is close to the last.
+        Problems, ordered so that each is close to the last.
     solve : callable
-        A problem and the last result, None at the first point, give a result.
+        Maps a problem and the last result, which is None at the first point, to a result.
 
     Yields
     ------
@@ -64,5 +64,5 @@ def follow(problems: Iterable[Problem], solve: Solve) -> Iterator[SolverResult]:
     last: SolverResult | None = None
     for problem in problems:
         last = solve(problem, last)
-        # `kept` is for the next point alone, and may be as large as the samples.
+        # Only the next point needs `kept`, which may be as large as the samples.
         yield replace(last, kept=None)

@@ -1,18 +1,19 @@
-"""Sparse and low rank: alternating directions with exact steps.
+"""Sparse low-rank coefficients: alternating directions (ADMM) with exact steps.
 
 For a loss with a prox and the penalty ``ridge/2 ||W||_F^2 + tau ||W||_* + sum(weights |W|)`` the
-residuals have one copy and W has two,
+method introduces one copy of the residuals and two copies of W,
 
     r = y - A W - Z gamma,    S = W in the nuclear norm,    E = W in the sum of absolute entries,
 
 with multipliers beta, Lambda (spectral norm at most tau) and M (entries at most their weights).
-The steps of r, S and E are proxes; that of (W, gamma) is least squares. One eigendecomposition of
-the Gram matrix of the samples minus their fits by Z (index c) solves it for any step lengths:
+The steps of r, S and E are proxes; that of (W, gamma) is a least squares problem. One
+eigendecomposition of the Gram matrix of the samples minus their fits by Z (index c) solves this
+problem for any step lengths:
 
     W = G + A_c'(A_c A_c' + c / rho I)^-1 (v - A G)_c,    c = ridge + 2 sigma.
 
-So an iteration costs two passes over the samples and a singular value decomposition. At the
-solution ``A'beta = ridge W + Lambda + M``; elsewhere any M in the box gives a bound, by a multiple
+An iteration therefore costs two passes over the samples and a singular value decomposition. At the
+solution ``A'beta = ridge W + Lambda + M``. Elsewhere any M in the box gives a bound, by a multiple
 of beta for which ``A'beta - M`` is in the spectral ball, or by the conjugate of the ridge.
 
 References
@@ -45,18 +46,18 @@ from .warm_start import Start
 
 @dataclass(frozen=True)
 class SparseState:
-    """Where to start again.
+    """State from which the iteration can start again.
 
     Attributes
     ----------
     r : ndarray of shape (n,)
         Residuals.
     S, E : ndarray of shape (p, q)
-        Copies of W, of low rank and sparse.
+        Copies of W: the low-rank one and the sparse one.
     beta, Lambda, M : ndarray of shapes (n,), (p, q) and (p, q)
         Multipliers.
     system : LeastSquares
-        The prepared samples.
+        The samples, prepared for the least squares steps.
     """
 
     r: Array
@@ -80,15 +81,15 @@ class LeastSquares:
         self.values = np.maximum(values, 0.0)
 
     def fitted(self, v: Array) -> Array:
-        """Fit by the columns without a penalty of a vector, or of the columns of a matrix."""
+        """Fit of a vector (n,), or of each column of a matrix, by the unpenalised columns."""
         return self.columns @ (self.columns.T @ v)
 
     def rest(self, v: Array) -> Array:
-        """The rest beside the fit."""
+        """The difference between `v` and its fit."""
         return v - self.fitted(v)
 
     def solve(self, v: Array, G: Array, ratio: float) -> tuple[Array, Array]:
-        """W and ``A W + Z gamma``, for c / rho."""
+        """W (p, q) and ``A W + Z gamma`` (n,); `ratio` is c / rho."""
         AG = self.design.forward(G)
         g = self.rest(self.Q @ ((self.Q.T @ self.rest(v - AG)) / (self.values + ratio)))
         AW = AG + self.gram @ g
@@ -96,14 +97,14 @@ class LeastSquares:
 
 
 class Splitting:
-    """The iteration.
+    """The iteration of alternating directions.
 
     Parameters
     ----------
     problem : Problem
-        A loss with a prox and a :class:`SparseLowRank` penalty.
+        A problem with a loss that has a prox, and a :class:`SparseLowRank` penalty.
     start : SparseState or None
-        Where to start.
+        Starting point; None is W = 0.
     """
 
     def __init__(self, problem: Problem[Any, SparseLowRank], start: SparseState | None) -> None:
@@ -114,7 +115,7 @@ class Splitting:
         elif start.system.design is not problem.design:
             start = replace(start, system=LeastSquares(problem))
         self.system = start.system
-        # Those of an earlier run are of no use: where W = 0 they run away.
+        # Step lengths of an earlier run are not reused: at W = 0 they diverge.
         self.rho, self.sigma = first_lengths(problem, start.system)
         self.r, self.S, self.E = start.r, svd(start.S), start.E
         self.Sm, self.eagerness = start.S, 1.0
@@ -122,11 +123,11 @@ class Splitting:
 
     @property
     def state(self) -> SparseState:
-        """Where another run can go on."""
+        """State from which another run can continue."""
         return SparseState(self.r, self.Sm, self.E, self.beta, self.Lambda, self.M, self.system)
 
     def iterate(self) -> None:
-        """One step of all variables; the step lengths follow the residuals."""
+        """One step of all variables; stores the residuals that :meth:`balance` uses."""
         problem, penalty = self.problem, self.problem.penalty
         rho, sigma, y = self.rho, self.sigma, self.problem.y
         c = penalty.ridge + 2.0 * sigma
@@ -147,9 +148,9 @@ class Splitting:
         )
 
     def balance(self) -> None:
-        """Longer or shorter steps where primal and dual residuals differ by a factor of three.
+        """Change the step lengths if primal and dual residuals differ by a factor of three.
 
-        The changes fade: without end they could keep the method from converging.
+        The changes fade out: otherwise they could keep the method from converging.
         """
         self.rho *= self._change(*self.off_r)
         self.sigma *= self._change(*self.off_W)
@@ -161,7 +162,7 @@ class Splitting:
         return float(np.clip(np.sqrt(primal / dual), 0.5, 2.0)) ** self.eagerness
 
     def offer(self, tracker: Tracker) -> None:
-        """Offer the multipliers and the copy of W of low rank, the sparse one where that fails."""
+        """Offer the multipliers and the low-rank copy of W; then, if needed, the sparse copy."""
         problem, penalty = self.problem, self.problem.penalty
         beta = problem.balanced(self.beta)
         Z = problem.design.adjoint(beta)
@@ -174,7 +175,7 @@ class Splitting:
         if getattr(problem.loss, "quadratic", False) and conjugate > 0.0:
             t = min(t, float(problem.y @ beta) / (2.0 * conjugate))
         tracker.offer_dual(t * beta, t * Z)
-        if tracker.beta is best:  # which the hint of its own image proves
+        if tracker.beta is best:  # the best point was proven with the previous hint
             tracker.problem = before
         tracker.offer_primal(self.S)
         if tracker.gap > tracker.tol:
@@ -187,7 +188,7 @@ def norm(x: Array) -> float:
 
 
 def first_state(problem: Problem[Any, Any]) -> SparseState:
-    """W = 0."""
+    """State at W = 0."""
     zero = np.zeros((problem.design.p, problem.design.q))
     r, beta = at_zero(problem)
     return SparseState(r, zero, zero, beta, zero, zero, LeastSquares(problem))
@@ -197,11 +198,11 @@ def first_lengths(problem: Problem[Any, Any], system: LeastSquares) -> tuple[flo
     """Step lengths of the residuals and of the copies of W, in the units of the problem."""
     r, beta = at_zero(problem)
     rho = (norm(beta) or 1.0) / (norm(r) or 1.0)
-    # The copies of W weigh as much as the samples do on average.
+    # The copies of W have the same weight as the samples on average.
     size, whole = max(problem.design.p * problem.design.q, problem.design.n), system.gram.trace()
     left = float(system.values.sum())
     eps = np.finfo(float).eps
-    if left <= len(system.values) * eps * whole:  # the columns fit the samples: this is rounding
+    if left <= len(system.values) * eps * whole:  # the columns fit the samples up to rounding
         left = float(whole)
     return rho, rho * (left / size or 1.0)
 
@@ -215,11 +216,11 @@ def solve_sparse(
     verbose: int = 0,
     start: Start | None = None,
 ) -> SolverResult:
-    """Solve a problem with the penalty of sparse matrices of low rank to a relative duality gap.
+    """Solve a problem with the penalty for sparse low-rank matrices to a relative duality gap.
 
     The loss has a ``prox`` and a ``gradient``; the arguments are those of
-    :func:`matreg.solvers.first_order.solve_universal`. ``kept.split.E`` of the result has the
-    zeros.
+    :func:`matreg.solvers.first_order.solve_universal`. ``kept.split.E`` of the result is the copy
+    of W with exact zeros.
 
     Examples
     --------
@@ -252,13 +253,13 @@ def solve_sparse(
 
 
 def sparse_tau_max(problem: Problem[Any, SparseLowRank]) -> float:
-    """A tau for which W = 0, where a path may start; it need not be the smallest one.
+    """A tau for which W = 0, where a path may start; it need not be the smallest such tau.
 
-    With the slopes beta of the loss at W = 0, the part of ``A'beta`` beyond the weights ``tau l1``
-    has the spectral norm tau.
+    At this tau, the matrix ``A'beta`` soft-thresholded by the weights ``tau l1`` has the spectral
+    norm tau; beta holds the slopes of the loss at W = 0.
     """
     problem.penalty.check_shape(problem.design.p, problem.design.q)
-    if isinstance(problem.loss, PiecewiseLoss):  # on kinks the gradient is any of several
+    if isinstance(problem.loss, PiecewiseLoss):  # at kinks the gradient is not unique
         Z = image_at_zero(problem)
     else:
         Z = problem.design.adjoint(at_zero(problem)[1])
@@ -267,8 +268,8 @@ def sparse_tau_max(problem: Problem[Any, SparseLowRank]) -> float:
     def beyond(tau: float) -> float:
         return float(np.linalg.norm(problem.penalty.at(tau).soft_entries(Z, 1.0), 2)) - tau
 
-    if beyond(largest) == 0.0:  # all entries are free, or zero
+    if beyond(largest) == 0.0:  # no entry that counts has an l1 penalty, or Z is zero
         return largest
-    # From above, so that W = 0 there in spite of rounding.
+    # Slightly above the root, so that W = 0 in spite of rounding.
     found = scipy.optimize.brentq(beyond, 0.0, largest, xtol=1e-12 * largest)
     return min(float(found) * (1.0 + 1e-11), largest)

@@ -1,5 +1,5 @@
-"""Columns beside the matrix that have no penalty: none, the intercept, covariates.
+"""The unpenalised part of the linear predictor: nothing, the intercept, covariates.
 
-basis          the columns, and what a solver needs of them
-best_columns   their best coefficients for a loss, and the nearest dual point that they allow
+basis          the unpenalised columns, and what a solver needs of them
+best_columns   their best coefficients for a loss, and projections of dual points
 """

@@ -1,12 +1,13 @@
 """The part of a model that is not penalised: no column, a column of ones, or several columns.
 
 A problem's linear predictor is ``A W + Z gamma`` with Z of shape (n, k) and gamma of shape (k,).
-Without a column there is no gamma, a column of ones has the intercept for it, and covariates are
-more columns, with or without the ones. In the dual, Z stands for the equations ``Z'beta = t``.
+Without a column there is no gamma; the coefficient of a column of ones is the intercept; covariates
+are further columns, with or without the ones. In the dual, Z appears in the equations
+``Z'beta = t``.
 
-For the bound of a certificate from above any gamma will do, so that an inexact :meth:`Basis.best`
-only widens the gap. For the bound from below :meth:`Basis.feasible` moves a beta into its box and
-onto the equations.
+The upper bound of a certificate is valid for any gamma, so that an inexact :meth:`Basis.best` only
+widens the gap. For the lower bound :meth:`Basis.feasible` moves a beta into its box and onto the
+equations.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Basis(Protocol):
         ...
 
     def times(self, gamma: Array) -> Array | float:
-        """``Z gamma``, a number if all samples have the same."""
+        """``Z gamma``, of shape (n,), or a number if it is the same for all samples."""
         ...
 
     def sums(self, beta: Array) -> Array:
@@ -50,19 +51,19 @@ class Basis(Protocol):
         ...
 
     def best(self, loss: Loss, r: Array, t: Array) -> Array:
-        """Minimiser gamma of ``L(r - Z gamma) + t'gamma``."""
+        """Minimiser gamma (k,) of ``L(r - Z gamma) + t'gamma``."""
         ...
 
     def feasible(self, loss: Loss, beta: Array, t: Array) -> Array:
-        """Point near `beta` of finite conjugate with ``Z'beta = t``."""
+        """Point near `beta` with a finite conjugate and ``Z'beta = t``."""
         ...
 
     def off(self, beta: Array, t: Array) -> float:
-        """How far ``Z'beta`` is from t at most, relative to the sizes of the terms."""
+        """Largest difference between ``Z'beta`` and t, relative to the sizes of the terms."""
         ...
 
     def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
-        """The nearest t that a beta within the bounds can have, if it is known."""
+        """The nearest t (k,) that ``Z'beta`` can equal for a beta within the bounds, if known."""
         ...
 
     def without(self, y: Array, weights: Array | None = None) -> Array:
@@ -74,7 +75,7 @@ class Basis(Protocol):
         ...
 
     def coefficients(self, gamma: Array) -> Array:
-        """Coefficients of the columns as they were given, from those of Z."""
+        """Coefficients of the columns as the user gave them, from those of Z."""
         ...
 
 
@@ -101,7 +102,7 @@ class NoColumns:
         return np.zeros(0)
 
     def feasible(self, loss: Loss, beta: Array, t: Array) -> Array:
-        """Point near `beta` of finite conjugate."""
+        """Point near `beta` with a finite conjugate."""
         return loss.feasible(beta, None)
 
     def off(self, beta: Array, t: Array) -> float:
@@ -109,7 +110,7 @@ class NoColumns:
         return 0.0
 
     def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
-        """The same."""
+        """`t` itself."""
         return t
 
     def without(self, y: Array, weights: Array | None = None) -> Array:
@@ -117,7 +118,7 @@ class NoColumns:
         return y
 
     def take(self, index: NDArray[Any] | slice) -> NoColumns:
-        """The same."""
+        """The object itself."""
         return self
 
     def coefficients(self, gamma: Array) -> Array:
@@ -144,20 +145,20 @@ class Ones:
         return np.array([beta.sum()])
 
     def best(self, loss: Loss, r: Array, t: Array) -> Array:
-        """The best intercept, which the losses know exactly: a median, for example."""
+        """The best intercept (1,), which losses compute exactly, for example as a median."""
         return np.array([loss.best_intercept(r, float(t[0]))])
 
     def feasible(self, loss: Loss, beta: Array, t: Array) -> Array:
-        """Point near `beta` of finite conjugate and of sum t."""
+        """Point near `beta` with a finite conjugate and the sum t."""
         return loss.feasible(beta, float(t[0]))
 
     def off(self, beta: Array, t: Array) -> float:
-        """How far the sum of `beta` is from t, relative to the sizes."""
+        """Difference between the sum of `beta` and t, relative to the sizes of the terms."""
         goal = float(t[0])
         return ratio(abs(float(beta.sum()) - goal), float(np.abs(beta).sum()) + abs(goal))
 
     def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
-        """The sum t between those of the bounds."""
+        """`t`, clipped to the range between the sums of the lower and of the upper bounds."""
         return np.clip(t, loss.lower.sum(), loss.upper.sum())
 
     def without(self, y: Array, weights: Array | None = None) -> Array:
@@ -166,7 +167,7 @@ class Ones:
         return y - float(mean)
 
     def take(self, index: NDArray[Any] | slice) -> Ones:
-        """The same."""
+        """The object itself."""
         return self
 
     def coefficients(self, gamma: Array) -> Array:
@@ -176,19 +177,19 @@ class Ones:
 
 @dataclass(frozen=True)
 class Columns:
-    """Several columns, which should be about orthogonal and of mean square 1.
+    """Several columns, which should be nearly orthogonal and of mean square 1.
 
-    :func:`covariates` makes such columns of any.
+    :func:`covariates` makes such columns from any covariates.
 
     Parameters
     ----------
     Z : ndarray of shape (n, k)
         The columns.
     back : ndarray of shape (m, k), default=None
-        Coefficients of the columns that these were made of, by coefficients of these; by default
-        they are the same.
-    ridge : ndarray of shape (m,), default=None
-        Weights of the last m rows, if these are the samples of a ridge on coefficients.
+        Matrix that maps coefficients of Z to those of the m columns that Z was made from; None is
+        the identity.
+    ridge : ndarray of shape (l,), default=None
+        Weights of the last l rows, if these are the samples of a ridge on coefficients.
     """
 
     Z: Array
@@ -213,13 +214,14 @@ class Columns:
         return beta @ self.Z
 
     def best(self, loss: Loss, r: Array, t: Array) -> Array:
-        """Minimiser gamma of ``L(r - Z gamma) + t'gamma``."""
+        """Minimiser gamma (k,) of ``L(r - Z gamma) + t'gamma``."""
         return best_coefficients(loss, self.Z, r, t)
 
     def feasible(self, loss: Loss, beta: Array, t: Array) -> Array:
-        """The point of the box with ``Z'beta = t`` that is nearest to `beta`, by the room there is.
+        """The point of the box with ``Z'beta = t`` that is nearest to `beta`, in a weighted norm.
 
-        If there is none: zero where t is zero, and otherwise a point that does not balance.
+        If no such point is found, the result is zero if t is zero, and otherwise a point that
+        violates the equations.
         """
         lower, upper = loss.bounds
         found = into_box(self.Z, np.clip(beta, lower, upper), lower, upper, t)
@@ -228,13 +230,13 @@ class Columns:
         return found
 
     def off(self, beta: Array, t: Array) -> float:
-        """How far ``Z'beta`` is from t at most, relative to the sizes of the terms."""
+        """Largest difference between ``Z'beta`` and t, relative to the sizes of the terms."""
         sizes = np.abs(beta) @ np.abs(self.Z) + np.abs(t)
         pairs = zip(np.abs(self.sums(beta) - t).tolist(), sizes.tolist(), strict=True)
         return max((ratio(part, whole) for part, whole in pairs), default=0.0)
 
     def price_of_rounding(self, beta: Array, t: Array) -> float:
-        """What the ridge on coefficients costs if its multipliers take up ``Z'beta - t``."""
+        """Cost of letting the ridge's multipliers balance ``Z'beta - t`` and its rounding error."""
         if self.ridge is None:
             return 0.0
         off = np.abs(self.sums(beta) - t)
@@ -243,14 +245,14 @@ class Columns:
         )
 
     def price_of(self, beta: Array, off: Array) -> float:
-        """What the ridge on coefficients costs more if the sums ``Z'beta`` are off by so much."""
+        """Cost of letting the ridge's multipliers balance errors `off` (k,) of ``Z'beta``."""
         if self.ridge is None:
             return 0.0
         k = len(self.ridge)
         return price_of_sums(self.Z[-k:], self.ridge, beta[-k:], off)
 
     def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
-        """The same: a better one is not known."""
+        """`t` itself: the nearest reachable t is not known."""
         return t
 
     def without(self, y: Array, weights: Array | None = None) -> Array:
@@ -264,17 +266,17 @@ class Columns:
         return Columns(self.Z[index], self.back)
 
     def coefficients(self, gamma: Array) -> Array:
-        """Coefficients of the columns as they were given."""
+        """Coefficients of the columns as the user gave them, from those of Z."""
         return gamma if self.back is None else self.back @ gamma
 
     def given(self, Z: Array) -> Array:
-        """Rows of the columns as they were given, up to a constant, from rows of these."""
+        """Rows of the columns as the user gave them, up to a constant, from rows Z of these."""
         if self.back is None:
             return Z
         back = self.back.copy()
-        if not back[1:, :1].any():  # the rest of the first row are means, which may be huge
+        if not back[1:, :1].any():  # the rest of the first row holds means, which may be huge
             back[0, 1:] = 0.0
-        # All singular values count: columns may be of very different units.
+        # No singular value is dropped: columns may have very different units.
         return Z @ np.linalg.pinv(back, rcond=0.0)
 
 
@@ -283,28 +285,28 @@ ONES = Ones()
 
 
 def intercept(fit_intercept: bool) -> Basis:
-    """A column of ones or none."""
+    """A column of ones with `fit_intercept`, otherwise no column."""
     return ONES if fit_intercept else NOTHING
 
 
 def covariates(Z: Array, fit_intercept: bool = True) -> Columns:
-    """Columns that span the same as covariates, with or without ones, about orthogonal.
+    """Nearly orthogonal columns that span the same space as covariates, with or without ones.
 
     A column that is constant, or a combination of others, changes nothing. The coefficients that
-    :meth:`Columns.coefficients` gives are those of smallest norm among all with the same
-    predictions, which a ridge tends to as it vanishes; the intercept does not count in that norm.
+    :meth:`Columns.coefficients` returns are those of smallest norm among all with the same
+    predictions, the limit of a vanishing ridge; the norm does not include the intercept.
 
     Parameters
     ----------
     Z : ndarray of shape (n, m)
         Covariates.
     fit_intercept : bool, default=True
-        Whether a column of ones comes before them, whose coefficient is the first one.
+        Whether a column of ones comes before the covariates; its coefficient is the first one.
 
     Returns
     -------
     Columns
-        At most m columns, and one more with the ones.
+        At most m columns, and one more with `fit_intercept`.
 
     Examples
     --------
@@ -331,35 +333,35 @@ def covariates(Z: Array, fit_intercept: bool = True) -> Columns:
 
 
 class Directions(NamedTuple):
-    """Columns, around their means if there is an intercept, and their singular vectors."""
+    """Columns, centred if there is an intercept, and their singular vectors."""
 
-    Z: Array  # (n, m)
+    Z: Array  # (n, m), the columns minus their means
     mean: Array  # (m,)
-    scale: Array  # (m,), by which the largest number of each is 1; 0 for columns that do not vary
-    Vt: Array  # (m, m), combinations of these columns of length 1, the longest first
-    d: Array  # (m,), their lengths
-    rank: int  # how many of them are not rounding
+    scale: Array  # (m,), inverse of the largest size of each column; 0 for constant columns
+    Vt: Array  # right singular vectors of ``Z * scale``, row by row
+    d: Array  # singular values, in descending order
+    rank: int  # number of singular values above the rounding error
 
     @property
     def map(self) -> Array:
-        """Map M with ``Z M`` of orthogonal columns of mean square 1."""
+        """Map M (m, rank) such that ``Z M`` has orthogonal columns of mean square 1."""
         kept, n = slice(self.rank), len(self.Z)
         return np.asarray(self.scale[:, None] * self.Vt[kept].T / self.d[kept] * np.sqrt(n))
 
 
 def directions(Z: Array, fit_intercept: bool) -> Directions:
-    """Singular vectors of columns (n, m), whatever their means and units are.
+    """Singular vectors of columns (n, m), for columns with any means and units.
 
-    What is no larger than the rounding of the numbers of Z is zero: a column around its mean, or a
-    combination of columns. Columns are in units of their largest number before the mean is taken
-    off, so that the rounding of all is the same: where a column far from zero repeats another one,
-    the exact one decides.
+    A centred column, or a combination of columns, counts as zero if it is no larger than the
+    rounding error of the entries of Z. Columns are divided by their largest number before
+    centring, so that all have the same rounding error. If a column far from zero repeats another
+    column, the one with the smaller rounding error therefore prevails.
     """
     n, size = len(Z), np.abs(Z).max(axis=0, initial=0.0)
     mean = np.zeros(Z.shape[1])
     if fit_intercept and n:
         mean = Z.mean(axis=0)
-        # The mean is rounded, by as much as a column may vary; this is the rest of it.
+        # The rounding error of the mean may be as large as the variation of a column: correct it.
         Z, mean = (rest := Z - mean) - (more := rest.mean(axis=0)), mean + more
     rounding = np.sqrt(n) * ROUNDING
     there = np.linalg.norm(Z, axis=0) > rounding * size
@@ -369,25 +371,25 @@ def directions(Z: Array, fit_intercept: bool) -> Directions:
 
 
 def price_of_sums(rows: Array, ridge: Array, own: Array, off: Array) -> float:
-    """Most that the squares of a ridge cost more if their multipliers balance sums that are off.
+    """Largest increase of a ridge's cost if its multipliers balance errors of the sums.
 
     Parameters
     ----------
     rows : ndarray of shape (m, k)
-        Rows that make the coefficients with a ridge.
+        Rows that map gamma to the coefficients with a ridge.
     ridge, own : ndarray of shape (m,)
         Weights of the ridge, and the multipliers ``ridge * coefficients``.
     off : ndarray of shape (k,)
-        How far each of the sums ``Z'beta`` may be off.
+        Largest error of each of the sums ``Z'beta``.
     """
     unit = np.linalg.norm(rows, axis=1)
-    unit[unit == 0.0] = 1.0  # a covariate that is constant
+    unit[unit == 0.0] = 1.0  # a constant covariate
     more = np.abs(np.linalg.pinv((rows / unit[:, None]).T)) @ off / unit
     return float((0.5 * more / ridge) @ (2.0 * np.abs(own) + more))
 
 
 def ratio(part: float, whole: float) -> float:
-    """``part / whole`` of numbers that are not negative; nothing of nothing is 0."""
+    """``part / whole`` of non-negative numbers; 0 divided by 0 is 0."""
     if whole > 0.0:
         return part / whole
     return 0.0 if part == 0.0 else np.inf

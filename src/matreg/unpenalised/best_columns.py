@@ -1,12 +1,12 @@
-"""The best coefficients of a few columns for a loss, and the nearest dual point that they allow.
+"""The best coefficients of a few columns for a loss, and projections of dual points.
 
     minimise over gamma (k,):   L(r - Z gamma) + t'gamma,
     its dual over beta (n,):    r'beta - L*(beta)   subject to   Z'beta = t.
 
 For a piecewise linear loss, such as that of quantile regression, this is a linear program: an
-interior point method for the dual (Portnoy and Koenker 1997) ends near a vertex, and the sides of
-the samples identify the vertex. Newton's method serves losses with two derivatives, and that
-of Broyden, Fletcher, Goldfarb and Shanno all others.
+interior point method for the dual (Portnoy and Koenker 1997) ends near a vertex, and the signs and
+bounds of its multipliers identify the vertex. Newton's method is used for losses with two
+derivatives, and the BFGS method for all others.
 
 References
 ----------
@@ -32,7 +32,7 @@ from ..losses.base import ROUNDING, Loss
 from ..losses.piecewise import PiecewiseLoss
 from ..thresholds import COVARIATE_SAMPLES
 
-# Largest number of steps of each of the methods; few problems need half as many.
+# Largest number of steps of each method; few problems need half as many.
 MOST_STEPS = 60
 
 
@@ -42,7 +42,7 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
     Parameters
     ----------
     loss : Loss
-        A piecewise one, or one with a second derivative, a gradient or a prox.
+        A piecewise loss, or a loss with a second derivative, a gradient or a prox.
     Z : ndarray of shape (n, k)
         Columns.
     r : ndarray of shape (n,)
@@ -53,7 +53,7 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
     Returns
     -------
     ndarray of shape (k,)
-        The coefficients. Where the optimum is not attained they are large.
+        The coefficients. If the optimum is not attained, they are large.
     """
     if Z.shape[1] == 0:
         return np.zeros(0)  # SciPy before 1.14 has no pseudo-inverse of an empty matrix
@@ -68,11 +68,11 @@ def best_coefficients(loss: Loss, Z: Array, r: Array, t: Array) -> Array:
 
 
 def among_many(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
-    """Minimiser for a loss of kinks of many samples, most of which are far from their kinks.
+    """Minimiser for a piecewise linear loss of many samples, most of which are far from kinks.
 
-    A subsample gives a first gamma. Samples far from a kink there keep their slopes, which are a
-    linear term; samples for which that turns out to be wrong join the others (Portnoy and Koenker
-    1997).
+    A subsample gives a first gamma. The slopes of samples far from a kink at this gamma are fixed,
+    so that their losses become a linear term; samples whose slope turns out to be wrong are added
+    to the other samples (Portnoy and Koenker 1997).
     """
     n = len(r)
     size = max(1000, int(2.0 * n ** (2.0 / 3.0)))
@@ -92,7 +92,7 @@ def among_many(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
 
 
 def weighted_fit(weights: Array, Z: Array, r: Array, t: Array) -> Array:
-    """Minimiser for the squared loss, of least norm where there are several."""
+    """Minimiser for the squared loss; the one of smallest norm if it is not unique."""
     root = np.sqrt(weights)
     rows = root[:, None] * Z
     gamma = np.linalg.lstsq(rows, root * r, rcond=None)[0]
@@ -102,9 +102,9 @@ def weighted_fit(weights: Array, Z: Array, r: Array, t: Array) -> Array:
 
 
 def near_optimum(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[Array, Array]:
-    """Coefficients and multipliers near the optimum of a piecewise loss.
+    """Coefficients (k,) and multipliers (n,) near the optimum of a piecewise loss.
 
-    Residuals and slopes whose products overflow are divided by powers of two.
+    If products of residuals and slopes would overflow, both are divided by powers of two.
     """
     size, slope = unit_of(r), unit_of(loss.size)
     if 1e-150 < size * slope < 1e150:
@@ -117,13 +117,13 @@ def near_optimum(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[Arr
 
 
 def unit_of(values: Array) -> float:
-    """Power of two near the largest finite size; 1 without any."""
+    """Power of two near the largest finite absolute value; 1 if there is none."""
     largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     return float(2.0 ** (np.frexp(largest)[1] - 1)) if largest > 0.0 else 1.0
 
 
 def near_optimum_of_units(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> tuple[Array, Array]:
-    """The same, for residuals and slopes whose products do not overflow."""
+    """As :func:`near_optimum`, for residuals and slopes whose products do not overflow."""
     gamma = weighted_fit(np.ones(len(r)), Z, r, np.zeros_like(t))
     best = (np.inf, gamma, np.zeros_like(r))
     points = interior_points(
@@ -144,12 +144,12 @@ def near_optimum_of_units(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> 
 
 
 def beside_columns(D: Array, Z: Array) -> Callable[[Array, Array], tuple[Array, Array]]:
-    """Solver of ``D x + Z gamma = rhs``, ``Z'x = total``, for columns that may be collinear."""
+    """Solver of ``D x + Z gamma = rhs``, ``Z'x = total``; the columns may be collinear."""
     weighted = Z / D[:, None]
     S = Z.T @ weighted
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
     S = scale[:, None] * S * scale
-    some = np.isfinite(S).all()  # otherwise callers stop at what follows
+    some = np.isfinite(S).all()  # otherwise the result is NaN, and callers stop
     inverse = scipy.linalg.pinvh(S, check_finite=False) if some else np.full_like(S, np.nan)
 
     def solve(rhs: Array, total: Array) -> tuple[Array, Array]:
@@ -160,10 +160,11 @@ def beside_columns(D: Array, Z: Array) -> Callable[[Array, Array], tuple[Array, 
 
 
 def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
-    """Minimiser for a piecewise loss: the vertex near the end of the interior point method.
+    """Minimiser for a piecewise loss: the vertex near the result of the interior point method.
 
-    Samples with a free multiplier are on their kink, those on a curve have a known slope, and the
-    others that of their bound. The change of gamma is the smallest one that makes it so.
+    At the vertex, samples with a free multiplier are on their kink or on the curved part of their
+    loss, and all others have the slope of their bound. The change of gamma is the smallest one
+    that satisfies these conditions.
     """
     gamma, beta = near_optimum(loss, Z, r, t)
     best, value = gamma, loss.value(r - Z @ gamma) + float(t @ gamma)
@@ -180,7 +181,7 @@ def vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array) -> Array:
 def change_to_vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, beta: Array) -> Array:
     """Change of gamma at residuals r that puts the free samples on their kinks.
 
-    A multiplier is free if it is further from the ends of its interval than 1e-6 of its length.
+    A multiplier is free if its distance from the ends of its interval exceeds 1e-6 of the length.
     """
     bound, size = np.where(beta > 0.0, loss.upper, -loss.lower), np.abs(beta)
     inside = 1e-6 * np.minimum(bound, float(size.max(initial=0.0)))
@@ -205,7 +206,7 @@ def change_to_vertex(loss: PiecewiseLoss, Z: Array, r: Array, t: Array, beta: Ar
 
 
 def spanning(rows: Array) -> Any:
-    """Indices of independent rows that span all of them."""
+    """Indices of linearly independent rows that span all rows."""
     if len(rows) <= 1:
         return slice(None)
     _, R, order = scipy.linalg.qr(rows.T, mode="economic", pivoting=True)
@@ -214,7 +215,7 @@ def spanning(rows: Array) -> Any:
 
 
 class Trial(NamedTuple):
-    """Coefficients and a function of them."""
+    """Coefficients, and the value of a function there."""
 
     at: Array
     value: float
@@ -223,8 +224,8 @@ class Trial(NamedTuple):
 def newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
     """Newton's method with Levenberg's damping for a loss with two derivatives.
 
-    Far out a logistic loss has next to no curvature, in some columns and not in others: shorter
-    steps of the same direction would end there, damped ones do not.
+    Far from the optimum, a logistic loss has almost no curvature along some columns. A line search
+    along the Newton direction would get stuck there; damped steps do not.
     """
     gamma, value, damping = np.zeros_like(t), loss.value(r), 0.0
     with np.errstate(all="ignore"):
@@ -241,14 +242,14 @@ def newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
             )
             if not (np.isfinite(H).all() and np.isfinite(slope).all()):
                 break
-            # Without curvature a step is as long as the residuals, or one of these losses' own
-            # units; near the end this is nothing.
+            # Without curvature this limits a step to the size of the residuals, or to 1; near the
+            # optimum the added term vanishes.
             reach = max(float(np.abs(left).max()), 1.0)
             H += np.diag(np.abs(slope) / reach)
             unit = float(np.trace(H)) / len(t) * np.eye(len(t))
             step = np.linalg.lstsq(H + damping * unit, slope, rcond=None)[0]
             promised = float(step @ slope)
-            if promised <= 1e-14 * abs(value):  # less than the value can tell
+            if promised <= 1e-14 * abs(value):  # less than the rounding error of the value
                 return np.asarray(gamma + step)
             new = loss.value(r - Z @ (gamma + step)) + float(t @ (gamma + step))
             if new <= value - 1e-4 * promised:
@@ -259,7 +260,7 @@ def newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
 
 
 def quasi_newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
-    """Quasi-Newton steps for a loss with a gradient, or with the prox that one can be made of."""
+    """BFGS steps for a loss with a gradient, or with a prox that yields a smoothed gradient."""
     step = 1e-6 * (float(np.abs(r).mean()) or 1.0)
 
     def slopes(left: Array) -> Array:
@@ -279,11 +280,11 @@ def quasi_newton(loss: Any, Z: Array, r: Array, t: Array) -> Array:
 
 
 def into_box(Z: Array, beta: Array, lower: Array, upper: Array, t: Array) -> Array:
-    """Point of the box with ``Z'beta = t`` that is nearest to a beta in it, by the room there is.
+    """Point of the box with ``Z'beta = t`` that is nearest to a beta in the box, weighted by 1 / w.
 
-    It is ``clip(beta + w Z lambda)`` with weights w, the room of each sample to its nearer bound
-    and a little more; lambda (k,) is found by Newton's method for the concave dual of this
-    projection. Where there is no such point, the one that is returned does not balance.
+    The point is ``clip(beta + w Z lambda)``, where w (n,) is the distance of each sample from its
+    nearer bound and a little more; lambda (k,) is found by Newton's method for the concave dual of
+    this projection. If there is no such point, the result violates the equations.
     """
     if not len(t):
         return beta
@@ -315,7 +316,7 @@ def into_box(Z: Array, beta: Array, lower: Array, upper: Array, t: Array) -> Arr
 
 
 def exactly(Z: Array, x: Array, lower: Array, upper: Array, t: Array) -> Array:
-    """The last digits: samples inside of the box take up the rounding that is left."""
+    """Correct the rounding error of ``Z'x = t`` by changing samples in the interior of the box."""
     for _ in range(2):
         inside = np.minimum(x - lower, upper - x)
         inside = np.where(np.isfinite(inside), inside, np.abs(x) + 1.0)
@@ -326,7 +327,7 @@ def exactly(Z: Array, x: Array, lower: Array, upper: Array, t: Array) -> Array:
 
 
 def room(beta: Array, lower: Array, upper: Array) -> Array:
-    """How far each sample may go to its nearer bound, and a little of the way to the other one."""
+    """Distance (n,) of each sample from its nearer bound, plus 1e-3 of that from the other one."""
     with np.errstate(invalid="ignore"):
         near = np.minimum(beta - lower, upper - beta)
         far = np.maximum(beta - lower, upper - beta)

@@ -1,26 +1,28 @@
-"""Newton steps with the box problem solved exactly: RMR from the solution of a close problem.
+"""Newton steps with exactly solved box problems: RMR from the solution of a nearby problem.
 
 The equations are those of the interior point method without its barriers
 (:mod:`..interior.interior_point`): with ``Z = A'beta - linear``, ridge rho and a scaling
 ``sigma >= rho``
 
     SVT_tau(Z + (sigma - rho) W) = sigma W,
-    beta_i on the side of the tube that y - A W and gamma say.
+    beta_i is a subgradient of the loss at the residual of sample i.
 
-The first is linearised, the second is kept as it is: each step solves a quadratic problem in the
-box (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is computed. From the solution
-of a neighbouring problem few samples change sides, the rank is nearly right, and one or two
-matrices suffice. If the steps do not converge, a fit from scratch (:mod:`..interior.attempts`)
-takes over.
+The first equation is linearised, the second is not: each step solves a box-constrained quadratic
+problem (:mod:`.box_qp`), which is cheap once its matrix ``K = Phi Phi'`` is computed. From the
+solution of a neighbouring problem few samples change sides, the rank is nearly right, and one or
+two matrices suffice. If the steps do not converge, a cold start (:mod:`..interior.attempts`)
+follows.
 
-sigma decides how far the linearisation holds. With ``Lambda = Z - W`` the argument of the
-thresholding is ``Lambda + sigma W``, and the changes of both should be of the same size. So
-sigma is the ratio of their changes between the last two solutions, and from the second
-linearisation on the ratio of their changes since the last solution. If the truth is nearly
-recovered, all but a few singular values of W are tiny, and sigma is many times ``tau / d_1``.
+sigma determines in which range the linearisation is accurate. With ``Lambda = Z - rho W`` the
+argument of the thresholding is ``Lambda + sigma W``, and the changes of both terms should be of the
+same size. Therefore sigma is the ratio of their changes between the last two solutions, and from
+the second linearisation on the ratio of their changes since the last solution. If the true
+coefficients are nearly recovered, all except a few singular values of W are tiny, and sigma is many
+times ``tau / d_1``.
 
 The error of the dual bound is quadratic in the error of beta. A matrix is reused as long as a few
-more steps will make the bound accurate enough, since a new matrix costs about four steps.
+more steps are expected to make the bound accurate enough, since a new matrix costs about as much as
+four steps.
 """
 
 from __future__ import annotations
@@ -45,19 +47,19 @@ from ..warm_start import Start, completed, position_of, snapped
 from .box_qp import BoxQuadratic, sides
 from .kernels import DenseKernel, FactoredKernel, Kernel
 
-# K is computed in double precision if the typical weight of a coordinate (of those below 1) is
-# smaller than this: the rounding errors of heavy ones would swamp the light ones.
+# K is computed in double precision if the typical weight of a coordinate (among weights below 1) is
+# smaller than this: rounding errors of heavy coordinates would swamp the light ones.
 TOO_LIGHT = 3e-5
-# Weight of W beside Z, as a multiple of what balances their changes.
+# sigma, as a multiple of the ratio that balances the changes of Lambda and W.
 WEIGHT = 0.5
-# A matrix is used again if the ratio of steps is at most this, and they would be short enough soon,
-# up to a largest number of steps with it.
+# A matrix is reused if the ratio of successive step lengths is at most the first number and the
+# steps would be short enough soon; the second is the largest number of steps with a matrix.
 RATIO, MOST_STEPS = 0.5, 8
 
 
 @dataclass(frozen=True)
 class Point:
-    """Iterate, with the side of each sample and the thresholding of ``Z + (sigma - 1) W``."""
+    """Iterate, with the side of each sample and the thresholding of ``Z + (sigma - rho) W``."""
 
     W: Array
     gamma: Array
@@ -69,17 +71,17 @@ class Point:
 
     @property
     def thresholded(self) -> Array:
-        """What ``sigma W`` tends to."""
+        """The thresholded matrix (p, q), which equals ``sigma W`` at a solution."""
         return self.threshold.compose(self.threshold.g)
 
     @property
     def low_rank(self) -> Factors:
-        """W without the singular values that the thresholding says are zero."""
+        """W, truncated to the rank of the thresholded matrix."""
         return truncated(self.W, self.threshold.r)
 
 
 def gram(Phi: NDArray[Any]) -> Array:
-    """``Phi Phi'`` and a ridge as small as its rounding allows, which only slows beta down."""
+    """``Phi Phi'`` plus a ridge of the size of its rounding error, which only shortens steps."""
     K = (Phi @ Phi.T).astype(np.float64, copy=False)
     ridge = 1e-14 if Phi.dtype == np.float64 else 1e-7
     np.einsum("ii->i", K)[:] += ridge * float(np.trace(K)) / len(K)
@@ -89,20 +91,20 @@ def gram(Phi: NDArray[Any]) -> Array:
 class Linearisation:
     """The thresholding around a point, and the quadratic problem of a step.
 
-    ``SVT(M + dM) - sigma (W + dW)`` with ``dM = dZ + (sigma - 1) dW`` vanishes to first order for
-    ``dW = psi(J)[SVT(M) - sigma W] + phi(J)[dZ]``, where ``psi(O) = 1 / (O + sigma (1 - O))`` and
-    ``phi(O) = O psi(O)``.
+    ``SVT(M + dM) - sigma (W + dW)`` with ``dM = dZ + (sigma - rho) dW`` vanishes to first order for
+    ``dW = psi(J)[SVT(M) - sigma W] + phi(J)[dZ]``, where ``psi(O) = 1 / (rho O + sigma (1 - O))``
+    and ``phi(O) = O psi(O)``.
     """
 
     def __init__(self, problem: RMRProblem, at: Point, double: bool = False) -> None:
         self.design, self.loss, self.ridge = problem.design, problem.loss, problem.penalty.ridge
         self.sigma, self.threshold = at.sigma, at.threshold
-        self.double = double  # whether single precision was not enough, here or before
+        self.double = double  # whether single precision was not enough, now or before
         K = self.kernel(at.threshold.coordinates(self.phi), problem.design)
         self.quadratic = BoxQuadratic(K, problem.loss, problem.unpenalised, problem.linear_gamma)
 
     def kernel(self, coordinates: Coordinates, design: Design) -> Kernel:
-        """``K = Phi Phi'``, in single precision where that is enough."""
+        """``K = Phi Phi'``, computed in single precision if this is accurate enough."""
         n = design.n
         if coordinates.size < n:
             Phi = coordinates.of_samples(design)
@@ -118,25 +120,25 @@ class Linearisation:
         return DenseKernel(gram(coordinates.of_samples(design)))
 
     def typical_weight(self) -> float:
-        """Median of the weights of the coordinates that turn the singular vectors of W."""
+        """Median weight of the coordinates that rotate the singular vectors of W."""
         at = self.threshold
         turning = self.phi(np.stack([at.Os[: at.r, at.r :], at.Oa[: at.r, at.r :]]))
         return float(np.median(turning)) if turning.size else 1.0
 
     def psi(self, O: Array) -> Array:
-        """Slopes by which W makes up for its own error."""
+        """Factors from an error of the thresholding to the correction of W, per eigenvalue O."""
         return 1.0 / (self.ridge * O + self.sigma * (1.0 - O))
 
     def phi(self, O: Array) -> Array:
-        """Slopes by which W follows Z."""
+        """Factors from a change of Z to the change of W, per eigenvalue O."""
         return O * self.psi(O)
 
     def drift(self, at: Point) -> Array:
-        """How W changes if beta does not."""
+        """Change of W (p, q) in the Newton step if beta does not change."""
         return self.threshold.apply(at.thresholded - self.sigma * at.W, self.psi)
 
     def follow(self, dZ: Array) -> Array:
-        """How W follows Z."""
+        """Change of W (p, q) that a change dZ (p, q) causes."""
         return self.threshold.apply(dZ, self.phi)
 
 
@@ -149,7 +151,7 @@ def affordable(problem: RMRProblem, at: Point) -> bool:
 
 @dataclass(frozen=True)
 class Pace:
-    """Lengths of the steps with one matrix.
+    """Lengths of the steps with one matrix, which decide whether the matrix is reused.
 
     Examples
     --------
@@ -158,24 +160,28 @@ class Pace:
     (0.1, True, False)
     """
 
-    length: float = np.inf  # of the last step, relative to beta
-    rate: float = np.inf  # expected ratio of the length of the next step to it
+    length: float = np.inf  # length of the last step, relative to beta
+    rate: float = np.inf  # expected length of the next step, relative to the last one
     used: int = 0  # number of steps with this matrix
 
     def promises(self, tol: float) -> bool:
-        """Whether a bound, off by the square of a step, would be accurate four steps later."""
+        """Whether the bound, whose error is the squared step, is accurate in at most four steps."""
         return self.rate <= RATIO and (self.length * self.rate**5) ** 2 <= tol
 
     def accurate(self, tol: float) -> bool:
-        """Whether the bound is expected to be, so that it is worth its time."""
+        """Whether the bound is expected to be accurate now, so that computing it pays."""
         return (self.length * self.rate) ** 2 <= tol
 
     def allows(self, length: float) -> bool:
-        """Whether the matrix still holds for a step of this length."""
+        """Whether the matrix is accurate enough for a step of this length."""
         return self.used == 0 or length <= RATIO * self.length
 
     def after(self, length: float) -> Pace:
-        """Pace after a step; the second is expected to be three times the square of the first."""
+        """Pace after a step of this length.
+
+        After the first step with a matrix, the next length is expected to be three times the square
+        of this one.
+        """
         rate = min(1.0, 3.0 * length)
         if self.used > 0:
             rate = length / self.length if self.length > 0.0 else 0.0
@@ -195,12 +201,12 @@ class ActiveSetNewton:
         self.position = position_of(problem)
 
     def start(self) -> Point:
-        """The last solution, with the multiple of its beta that has the best bound."""
+        """The last solution, with the multiple of its beta that gives the best bound."""
         last = self.warm_start.scaled(self.position)
         beta = snapped(np.clip(last.beta, self.loss.lower, self.loss.upper), self.loss)
         Z = self.problem.dual_image(beta)
         _, t = best_on_ray(self.problem, beta, singular_values(Z))
-        # Sides by the multipliers on an edge, else by the residuals.
+        # The multipliers determine which samples are on an edge, the residuals all other sides.
         r = self.y - self.design.forward(last.W) - self.problem.unpenalised.times(last.gamma)
         side = sides(beta, self.loss)
         side = np.where(np.abs(side) == 1.0, side, sides(self.loss.gradient(r), self.loss))
@@ -208,19 +214,19 @@ class ActiveSetNewton:
         return self.point(last.W, last.gamma, t * beta, t * Z, side, sigma)
 
     def first_scaling(self, W: Array) -> float:
-        """Balance of the last two solutions, or else of tau with W itself."""
+        """First sigma: from the changes between the last two solutions, or from tau and W."""
         last, before = self.warm_start, self.warm_start.before
         sigma = None if before is None else self.balance(last.W, last.Lambda, before)
         if sigma is not None:
             return sigma
         d = singular_values(W)
-        d = d[d > 1e-4 * d[0]]  # the others say nothing about the typical size
+        d = d[d > 1e-4 * d[0]]  # smaller values are irrelevant for the typical size
         if len(d) == 0:
             return self.ridge
         return max(self.ridge, WEIGHT * self.tau / float(np.median(d)))
 
     def balance(self, W: Array, Lambda: Array, since: Start) -> float | None:
-        """Weight of W beside Z that balances how the two changed; None if W did not."""
+        """The sigma that balances changes of Lambda and W since a start; None if W is unchanged."""
         far = float(np.linalg.norm(W - since.W))
         if far == 0.0:
             return None
@@ -228,7 +234,7 @@ class ActiveSetNewton:
         return max(self.ridge, WEIGHT * moved / far)
 
     def rescaled(self, at: Point) -> Point:
-        """The same point with the balance of what has changed since the last solution."""
+        """The same point with sigma from the changes since the last solution."""
         sigma = self.balance(at.W, at.Z - self.ridge * at.W, self.warm_start)
         if sigma is None:
             return at
@@ -237,26 +243,26 @@ class ActiveSetNewton:
     def point(
         self, W: Array, gamma: Array, beta: Array, Z: Array, side: Array, sigma: float
     ) -> Point:
-        """A point with its thresholding."""
+        """A point with its thresholding at ``Z + (sigma - rho) W``."""
         penalty = self.problem.penalty
         M = Z + (sigma - self.ridge) * W
         threshold = SmoothedThresholding(M, lambda d, m: penalty.threshold(d, sigma, m), 0.0, 0.0)
         return Point(W, gamma, beta, Z, side, sigma, threshold)
 
     def offer(self, at: Point) -> None:
-        """Offer a point."""
+        """Offer beta and the low-rank W of a point to the tracker."""
         self.tracker.offer_dual(at.beta, at.Z)
         self.tracker.offer_primal(at.low_rank)
 
     def iterate(self) -> Iterator[Point]:
-        """Steps until the tracker is satisfied or one of them does not pivot.
+        """Steps until the tracker has converged or a box problem is not solved.
 
         Yields the point at every new linearisation and at the end.
         """
         at = self.start()
-        self.offer(at)  # on a flat path it may be a solution already
+        self.offer(at)  # on a flat path this point may be a solution already
         linear, pace, double = None, Pace(), False
-        lengths: list[float] = []  # of the first step with each matrix
+        lengths: list[float] = []  # lengths of the first step with each matrix
         while not self.tracker.converged:
             spent = pace.used >= MOST_STEPS or not pace.promises(self.tracker.tol)
             if linear is None or spent:
@@ -273,7 +279,7 @@ class ActiveSetNewton:
             new = self.step(at, linear, allow_afar=fresh)
             length = np.inf if new is None else distance(new.beta, at.beta)
             if not pace.allows(length):
-                linear, pace = None, replace(pace, length=length)  # and the step is not taken
+                linear, pace = None, replace(pace, length=length)  # the step is rejected
                 continue
             if new is None:
                 break
@@ -288,7 +294,7 @@ class ActiveSetNewton:
     def step(self, at: Point, linear: Linearisation, allow_afar: bool) -> Point | None:
         """Newton step with a linearisation; None if its quadratic problem is not solved.
 
-        With `allow_afar` it is solved even where pivoting does not end, which takes long.
+        With `allow_afar`, an interior point method solves it if pivoting fails, which is slow.
         """
         drift = linear.drift(at)
         target = self.y - self.design.forward(at.W + drift)
@@ -305,14 +311,14 @@ class ActiveSetNewton:
         return self.point(W, solution.gamma, solution.beta, at.Z + dZ, solution.side, at.sigma)
 
     def remember(self, at: Point) -> Start:
-        """A point for the next problem."""
+        """A point as the start of the next problem, with the previous solutions."""
         Lambda = at.Z - self.ridge * at.W
         solution = Start(at.W, at.gamma, at.beta, self.position, Lambda)
         return solution.after(self.warm_start)
 
 
 def distance(new: Array, old: Array) -> float:
-    """Length of a step relative to where it leads."""
+    """Length of a step relative to the norm of the new point."""
     return float(np.linalg.norm(new - old) / (np.linalg.norm(new) or 1.0))
 
 
@@ -325,14 +331,14 @@ def solve_active_set(
     max_iter: int = 1000,
     verbose: int = 0,
 ) -> SolverResult:
-    """Solve an RMR problem from the solution of a neighbouring one, if that is easy.
+    """Solve an RMR problem from the solution of a neighbouring one, if this takes few steps.
 
-    The start solves a problem with the same samples, for another tau or C close by. The other
-    arguments are those of :func:`matreg.solvers.choose.solve_rmr`; `max_iter` counts
-    linearisations, which are given up after some anyway. The result has what the next problem can
-    use.
+    The start solves a problem with the same samples, for a similar tau or C. The other arguments
+    are those of :func:`matreg.solvers.choose.solve_rmr`; `max_iter` counts linearisations, of which
+    there are at most 14. If the method has converged, `kept` of the result is the start of the next
+    problem.
     """
-    most = min(max_iter, 14)  # matrices, which are what takes the time
+    most = min(max_iter, 14)  # number of matrices, which dominate the time
     tracker = Tracker(problem, tol, verbose, "active set")
     run, n_iter = ActiveSetNewton(problem, tracker, completed(problem, start)), 0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

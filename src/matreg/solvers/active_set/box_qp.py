@@ -3,15 +3,16 @@
     minimise over beta:  1/2 beta'K beta - t'beta + L*(beta)
     subject to           Z'beta = total
 
-with L* the conjugate of a loss of four numbers per sample, whose curvature is part of K here. With
-the residual ``r = t - K beta - Z gamma`` each sample is on one of five sides: inside of the tube
-(side 0, beta = 0), on its edge (side +-1, ``r = +-epsilon``, beta is free) or outside (side +-2,
-beta is at its upper or lower bound). Given the sides the solution is a linear system of the free
+with L* the conjugate of a piecewise loss, whose curvature is part of K here. With the residual
+``r = t - K beta - Z gamma`` each sample is on one of five sides: inside of the tube (side 0,
+beta = 0), on its edge (side +-1, ``r = +-epsilon``, beta is free) or outside (side +-2, beta is at
+its upper or lower bound). Given the sides, the solution follows from a linear system for the free
 samples. All samples on a wrong side are moved at once, and this is repeated until none is left
 (block principal pivoting: Portugal, Judice and Vicente, Math. Comp. 1994).
 
-From the sides of a neighbouring problem, pivoting takes a few rounds. If K is nearly singular, it
-may not terminate: then an interior point method (:mod:`matreg.barriers`) finds sides to start from.
+From the sides of a neighbouring problem, pivoting takes a few rounds. If K is nearly singular,
+pivoting may not terminate: then an interior point method (:mod:`matreg.barriers`) finds sides to
+start from.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from .kernels import Kernel
 
 # Refactorise once more than this many samples have entered or left the free set.
 MAX_CHANGED = 40
-# Violations that are but rounding, relative to the bounds.
+# Violations up to this size, relative to the bounds, count as rounding errors.
 ROUNDING = 1e-9
 
 
 class BoxSolution(NamedTuple):
-    """Solution of the quadratic problem."""
+    """Solution of the quadratic problem: beta (n,), gamma (k,) and sides (n,)."""
 
     beta: Array
     gamma: Array
@@ -45,13 +46,13 @@ class BoxSolution(NamedTuple):
 
 
 def sides(beta: Array, loss: PiecewiseLoss) -> Array:
-    """The side of each sample, by its multiplier."""
+    """The side (n,) of each sample according to its multiplier."""
     at_bound = (beta >= loss.upper) | (beta <= loss.lower)
     return np.sign(beta) * np.where(at_bound, 2.0, 1.0)
 
 
 def without_inside(loss: PiecewiseLoss) -> Mask:
-    """Samples without a tube whose multipliers may be of either sign."""
+    """Samples whose tube has no inside: epsilon is 0 and multipliers may be of either sign."""
     return (loss.epsilon == 0.0) & (loss.lower < 0.0) & (loss.upper > 0.0)
 
 
@@ -65,10 +66,11 @@ def next_sides(
     rounding: Array,
     slack: Array,
 ) -> Array:
-    """Where each sample turns out to be, given its side: there, or on the next one.
+    """The next side (n,) of each sample: the present one if no condition is violated.
 
-    `no_inside` is :func:`without_inside` of the loss; `rounding` and `slack`, of shape (n,), are
-    what multipliers and residuals may be off by.
+    `beta` and `r` (n,) are multipliers and residuals for the present sides. `no_inside` is
+    :func:`without_inside` of the loss; `rounding` and `slack`, of shape (n,), are tolerances for
+    multipliers and residuals.
     """
     epsilon, size, sign = loss.epsilon, np.abs(side), np.where(side < 0.0, -1.0, 1.0)
     free, new = size == 1.0, side.copy()
@@ -83,13 +85,14 @@ def next_sides(
 
 
 def vanishing_sides(loss: PiecewiseLoss, r: Array, inside: Inside) -> Array:
-    """The side that each sample seems to tend to, by which of slack and multiplier vanishes.
+    """The side (n,) to which each sample seems to converge in the interior point method.
 
-    Both are in units of the box and of the residuals r.
+    A bound is active if its slack, in units of the box, is smaller than its multiplier, in units of
+    the residuals r.
     """
     box, (size, width) = Box(loss), sizes(loss, r)
     vanished = (inside.m / size > inside.s / width) & box.present
-    # With a kink u and v are at zero inside of the tube; without, u is at its lower bound.
+    # With a kink, u and v are zero inside of the tube; without, u is at its lower bound.
     at_low, at_high = vanished[:2], vanished[2:]
     side = np.where(at_low, 0.0, np.where(at_high, 2.0, 1.0))
     low_side = np.where(loss.lower < 0.0, -2.0, 0.0)
@@ -100,28 +103,28 @@ def vanishing_sides(loss: PiecewiseLoss, r: Array, inside: Inside) -> Array:
 
 
 class FreeSystem:
-    """Systems ``K_FF x + Z_F gamma = rhs, Z_F'x = total`` for sets F close to one factorised.
+    """Systems ``K_FF x + Z_F gamma = rhs, Z_F'x = total`` for sets F close to a factorised one.
 
-    Samples that are new are new unknowns, those that are free no longer new constraints
-    ``x_i = 0``, and the columns Z (n, k) are both: they border the old system, and their Schur
-    complement is small.
+    Samples that join F are new unknowns, samples that leave F add constraints ``x_i = 0``, and the
+    columns Z (n, k) add both: they border the factorised system, and their Schur complement is
+    small.
     """
 
     def __init__(self, K: Kernel, free: Mask, Z: Array) -> None:
         self.K, self.free, self.Z = K, free, Z
         self.index = np.flatnonzero(free)
         K_FF = K.block(self.index, self.index)
-        # The transpose has the order LAPACK wants; its lower half is as good.
+        # The transpose has LAPACK's order; its lower half is enough.
         self.L, failed = scipy.linalg.lapack.dpotrf(K_FF.T, lower=1, overwrite_a=1, clean=0)
         if failed:
             raise np.linalg.LinAlgError("K_FF is not positive definite")
 
     def is_near(self, free: Mask) -> bool:
-        """Whether few samples have become free or ceased to be."""
+        """Whether few samples have joined or left the free set."""
         return int(np.count_nonzero(free != self.free)) <= MAX_CHANGED
 
     def solve(self, free: Mask, rhs: Array, total: Array) -> tuple[Array, Array]:
-        """Solution for the samples `free`, zero for all others, and gamma."""
+        """Solution x (n,), which is zero except for the samples `free`, and gamma (k,)."""
         old, new = self.index, np.flatnonzero(free & ~self.free)
         gone = np.flatnonzero(self.free & ~free)
         fixed = (old[:, None] == gone).astype(np.float64)
@@ -144,10 +147,10 @@ class FreeSystem:
 
 
 class BoxQuadratic:
-    """The problem for a given K, and its solutions for one t after another.
+    """The problem for a given K, and its solutions for several t.
 
-    K is positive definite; the curvature of the loss is added to its diagonal. The solutions have
-    ``Z'beta = total`` (k,), with Z the columns of the basis.
+    K is positive definite; the curvature of the loss is added to its diagonal. The solutions
+    satisfy ``Z'beta = total`` (k,), with Z the columns of the basis.
     """
 
     def __init__(self, K: Kernel, loss: PiecewiseLoss, basis: Basis, total: Array) -> None:
@@ -161,16 +164,16 @@ class BoxQuadratic:
         self.system: FreeSystem | None = None
 
     def pivot(self, t: Array, side: Array) -> BoxSolution | None:
-        """Solution for `t` from a first guess of the sides; None if pivoting does not end."""
+        """Solution for `t` (n,) from a guess of the sides (n,); None if pivoting fails."""
         side = np.where(self.no_inside & (side == 0.0), 1.0, side)
-        fewest, patience = len(t) + 1, 3  # rounds without fewer samples on a wrong side
+        fewest, patience = len(t) + 1, 3  # rounds allowed without fewer samples on a wrong side
         while patience:
             solved = self.solve(t, side)
             if solved is None:
                 return None
             beta, gamma = solved
             r = t - self.K.times(beta) - self.basis.times(gamma)
-            r = np.where(np.abs(side) == 1.0, self.loss.epsilon * side, r)  # not up to rounding
+            r = np.where(np.abs(side) == 1.0, self.loss.epsilon * side, r)  # exact on the edges
             after = self.after(side, beta, r)
             wrong = int(np.count_nonzero(after != side))
             if wrong == 0:
@@ -179,25 +182,25 @@ class BoxQuadratic:
                 fewest, patience = wrong, 3
             else:
                 patience -= 1
-                self.system = None  # the borders of an ill-conditioned system may be to blame
+                self.system = None  # borders of an ill-conditioned system may be inaccurate
             side = after
         return None
 
     def after(self, side: Array, beta: Array, r: Array) -> Array:
-        """Sides after those that a solution was for."""
+        """Next sides (n,), given the sides for which `beta` and `r` were computed."""
         slack = ROUNDING * (float(np.abs(r).max()) + self.loss.epsilon)
         return next_sides(
             self.loss, side, beta, r, no_inside=self.no_inside, rounding=self.rounding, slack=slack
         )
 
     def solve_from_afar(self, t: Array, r: Array, gamma: Array) -> BoxSolution | None:
-        """Solution for `t` where pivoting does not end; None if there is none.
+        """Solution for `t` (n,) by the interior point method; None if it fails.
 
-        `r` and `gamma` are about the residuals and the coefficients that it will have.
+        `r` (n,) and `gamma` (k,) are guesses of the residuals and the coefficients.
         """
-        # Complementarity, relative to box times residual, at which the sides are worth a try.
+        # Complementarity, relative to box times residual, at which pivoting is tried.
         tries = [1e-4, 3e-6]
-        self.system = None  # its sides are far from those to come, and it is large
+        self.system = None  # its sides will be far from the next ones, and it is large
         points = interior_points(
             self.loss,
             r,
@@ -218,11 +221,11 @@ class BoxQuadratic:
         return None
 
     def solve(self, t: Array, side: Array) -> tuple[Array, Array] | None:
-        """Multipliers and gamma for given sides; None where K is singular."""
+        """Multipliers (n,) and gamma (k,) for given sides; None if the system is singular."""
         free = np.abs(side) == 1.0
         beta = np.where(side == 2.0, self.loss.upper, np.where(side == -2.0, self.loss.lower, 0.0))
         left = t - self.K.times(beta)
-        if not free.any():  # then gamma is not determined, and a median is as good a guess as any
+        if not free.any():  # gamma is not determined: the median is a guess
             median = absolute(np.ones(len(left)))
             return beta, self.basis.best(median, left, np.zeros_like(self.total))
         if self.system is not None and not self.system.is_near(free):
@@ -232,10 +235,10 @@ class BoxQuadratic:
             self.system = self.system or FreeSystem(self.K, free, self.columns)
             x, gamma = self.system.solve(free, left - self.loss.epsilon * side, missing)
             x += beta
-            # A singular system may be solved in name: its solution is huge, or has another sum.
+            # If the solver misses that a system is singular, the solution is huge, or sums are off.
             off = np.abs(self.basis.sums(x) - self.total).max(initial=0.0)
             small = float(np.abs(x).max()) <= 1e6 * self.size
             if small and off <= ROUNDING * (float(np.abs(x).sum()) + self.size):
                 return x, gamma
         self.system = None
-        return self.solve(t, side) if bordered else None  # borders lose digits in a huge box
+        return self.solve(t, side) if bordered else None  # borders may lose digits in a huge box

@@ -1,7 +1,7 @@
-"""The matrix K of the quadratic problems in a box, as numbers or as a product.
+"""The matrix K of the box-constrained quadratic problems, dense or as a product.
 
-With more samples than coordinates ``K = Phi Phi' + diag(diagonal)`` is never formed: its products
-take ``n d`` numbers in place of ``n^2``, and a system of the few free samples is formed from their
+With more samples than coordinates ``K = Phi Phi' + diag(diagonal)`` is never formed: products with
+K take ``n d`` numbers instead of ``n^2``, and a system of the few free samples is formed from their
 rows of Phi.
 """
 
@@ -33,12 +33,12 @@ class Kernel(Protocol):
         ...
 
     def solver(self, D: Array) -> Solve:
-        """Solver of ``(K + diag(D)) x = rhs`` for positive D; the next one overwrites it."""
+        """Solver of ``(K + diag(D)) x = rhs`` for positive D; the next call may overwrite it."""
         ...
 
 
 class DenseKernel:
-    """K (n, n) as numbers.
+    """K (n, n) as an array.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class DenseKernel:
 
     def solver(self, D: Array) -> Solve:
         """Solver of ``(K + diag(D)) x = rhs``."""
-        if self._work is None:  # fresh memory each time takes long
+        if self._work is None:  # allocating memory each time is slow
             self._work = np.empty_like(self.K)
         np.copyto(self._work, self.K)
         return shifted(self._work, D)
@@ -77,7 +77,7 @@ class DenseKernel:
 class FactoredKernel:
     """K as a product and a diagonal, ``Phi Phi' + diag(diagonal)``.
 
-    Phi (n, d) are the coordinates of the samples; the diagonal is at least 0.
+    Phi (n, d) holds the coordinates of the samples; the diagonal is at least 0.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class FactoredKernel:
     def block(self, rows: Index, columns: Index) -> Array:
         """``K[rows][:, columns]``."""
         left = self.Phi[rows]
-        # A product with itself takes half the time of another.
+        # The product of a matrix with itself takes half the time of other products.
         out = left @ (left if rows is columns else self.Phi[columns]).T
         row, column = np.nonzero(rows[:, None] == columns)
         out[row, column] += self.diagonal[rows[row]]

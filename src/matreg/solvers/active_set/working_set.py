@@ -3,9 +3,9 @@
 Between neighbouring problems most samples stay well inside or well outside of the tube. Their
 multipliers are known, 0 or a bound, and held there. This only restricts the dual problem: the
 optimum over the other samples, the working set, is a lower bound of the full optimum, and each of
-its dual points is feasible for all samples, with the same value. It is the full solution once no
-held sample has crossed an edge. Evaluating the certificate takes one pass over all samples and
-shows which of them to add.
+its dual points is feasible for all samples, with the same value. The result is the full solution
+once no held sample has crossed an edge. Evaluating the certificate takes one pass over all samples
+and shows which of them to add.
 
 Residuals are extrapolated linearly from the last two solutions; the previous extrapolation error
 estimates the new one. A sample is free if it could reach an edge within that error.
@@ -30,7 +30,7 @@ from .box_qp import sides
 class WorkingSet:
     """The problem of some samples, with the multipliers of all others held.
 
-    `index` (k,) are its samples, and `beta` (n,) has the multipliers of the others.
+    `index` (k,) are the samples of the problem, and `beta` (n,) has the multipliers of the others.
     """
 
     def __init__(self, problem: RMRProblem, index: Index, beta: Array) -> None:
@@ -51,19 +51,19 @@ class WorkingSet:
         self.part = position_of(self.problem).loss_scale / position_of(problem).loss_scale
 
     def restricted(self, start: Start) -> Start:
-        """What a solution for all samples is for these."""
+        """A start for all samples, restricted to the samples of the working set."""
         tau, scale = start.position
         here = Position(tau, scale * self.part)
         before = start.before and self.restricted(start.before)
         return replace(start, position=here, beta=start.beta[self.index], before=before)
 
     def solve(self, start: Start, tol: float, max_iter: int) -> SolverResult:
-        """Solution from that of a neighbouring problem for all samples."""
+        """Solution of the restricted problem, from a start for all samples."""
         here = self.restricted(start)
         return solve_active_set(self.problem, start=here, tol=tol, max_iter=max_iter)
 
     def lift(self, beta: Array) -> Array:
-        """Multipliers of all samples."""
+        """Multipliers (n,) of all samples from those of the working set (k,)."""
         lifted = self.held.copy()
         lifted[self.index] = beta
         return lifted
@@ -75,13 +75,13 @@ def solve_working_set(
 ) -> SolverResult:
     """Solve an RMR problem from the last two solutions, if few samples change sides.
 
-    The loss has no curvature: where it is curved no multiplier is known for sure. The start is the
-    solution of the last problem with the same samples, for another tau or C close by, with that of
-    the one before it. The other arguments are those of :func:`matreg.solvers.choose.solve_rmr`;
-    `max_iter` counts linearisations.
+    The loss must have no curvature: on a curved piece no multiplier is known in advance. The start
+    is the solution of the last problem with the same samples, for a similar tau or C, and includes
+    the solution before it. The other arguments are those of
+    :func:`matreg.solvers.choose.solve_rmr`; `max_iter` counts linearisations.
     """
     free, beta = first_guess(problem, start)
-    if np.count_nonzero(free) > 0.25 * len(free):  # the augmented Lagrangian is quicker then
+    if np.count_nonzero(free) > 0.25 * len(free):  # the augmented Lagrangian is faster
         return Tracker(problem, tol, verbose, "working set").result(0)
     return grow(problem, start, free, beta, tol, max_iter, verbose)
 
@@ -90,7 +90,7 @@ def solve_working_set(
 def finish(
     problem: RMRProblem, *, start: Start, reach: float, tol: float, max_iter: int, verbose: int
 ) -> SolverResult:
-    """Solve an RMR problem from a point close to its solution, as :func:`solve_working_set` does.
+    """Solve an RMR problem from a point close to its solution, like :func:`solve_working_set`.
 
     Samples enter the working set if their residuals are within `reach` of an edge.
     """
@@ -109,12 +109,12 @@ def grow(
     max_iter: int,
     verbose: int,
 ) -> SolverResult:
-    """Solve one working set after the other, until none of the samples that are held is wrong."""
+    """Solve larger and larger working sets until the multipliers of all held samples are right."""
     tracker = Tracker(problem, tol, verbose, "working set")
     last, n_iter = start, 0
-    max_iter = min(max_iter, 8)  # beyond these the solver for many samples is quicker
+    max_iter = min(max_iter, 8)  # beyond these the solver for many samples is faster
     for _ in range(5):
-        if not free.any():  # then there is nothing to solve
+        if not free.any():  # there is nothing to solve
             break
         part = WorkingSet(problem, np.flatnonzero(free), beta)
         found = part.solve(start, 0.3 * tol, max_iter - n_iter)
@@ -136,7 +136,7 @@ def grow(
 
 
 def first_guess(problem: RMRProblem, start: Start) -> tuple[Mask, Array]:
-    """The working set, and the multipliers of all other samples."""
+    """The working set as a mask (n,), and multipliers (n,) that hold for all other samples."""
     loss, here = problem.loss, position_of(problem)
     ahead, before = start.ahead(here), start.before
     assert ahead is not None and before is not None
@@ -150,7 +150,10 @@ def first_guess(problem: RMRProblem, start: Start) -> tuple[Mask, Array]:
 
 
 def remainder(problem: RMRProblem, held: Array, loss: PiecewiseLoss) -> Array:
-    """Sums that are left to the multipliers of a loss, within their reach up to rounding."""
+    """Sums ``Z'beta`` (k,) that remain for the multipliers of the working set, whose loss is given.
+
+    If the sums are out of reach only by rounding errors, the nearest reachable ones are returned.
+    """
     left = problem.linear_gamma - problem.unpenalised.sums(held)
     within = problem.unpenalised.reachable(loss, left)
     rounding = ROUNDING * float(np.abs(held).sum())
@@ -158,19 +161,19 @@ def remainder(problem: RMRProblem, held: Array, loss: PiecewiseLoss) -> Array:
 
 
 def centred(problem: RMRProblem, residual: Array) -> Array:
-    """Residuals ``y - A W - Z gamma`` at the best gamma for them.
+    """Residuals ``y - A W - Z gamma`` (n,) at the best gamma, from ``y - A W``.
 
-    There, and not at an extrapolated gamma, the slopes of the samples on an edge can make
-    up for the sum that those of all others leave: the working set has a dual point.
+    At the best gamma, but not at an extrapolated one, the multipliers of samples on an edge can
+    balance the sums of all others, so that the working set has a feasible dual point.
     """
     return residual - problem.unpenalised.times(problem.primal_at(0.0, residual)[1])
 
 
 def on_edge(beta: Array, loss: PiecewiseLoss) -> Mask:
-    """Samples whose multipliers are neither zero nor at a bound."""
+    """Mask (n,) of the samples whose multipliers are neither zero nor at a bound."""
     return np.abs(sides(snapped(beta, loss), loss)) == 1.0
 
 
 def crossing(loss: PiecewiseLoss, r: Array, move: Array | float) -> Mask:
-    """Samples that change sides if their residuals move by so much to either side."""
+    """Mask (n,) of the samples that change sides if residuals change by `move` in a direction."""
     return loss.gradient(r - move) != loss.gradient(r + move)

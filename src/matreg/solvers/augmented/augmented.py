@@ -1,11 +1,11 @@
-"""Augmented Lagrangian: RMR where few of the samples are on a kink.
+"""Augmented Lagrangian method, for RMR with few samples on a kink.
 
 Newton steps minimise the smoothed objective (:mod:`.smoothed_objective`). Then the multipliers are
 updated, the smoothing is made narrower and the penalty of ``U = W`` larger, until the certificate
 holds. Wide smoothing needs few steps from any start. Each narrowing needs few more, as long as the
 samples within the smoothing outnumber the coordinates of W. Both splittings leave an error in the
-residuals: ``r`` from ``y - A W - Z gamma`` and ``A (W - U)``. The second penalty grows such that
-the two errors are of the same size.
+residuals: the difference between ``r`` and ``y - A W - Z gamma``, and ``A (W - U)``. The penalty of
+``U = W`` grows such that the two errors are of the same size.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Smoothing(NamedTuple):
     s2: float
 
     def as_wide_as(self, width: float) -> Smoothing:
-        """Smoothed kinks of another width, with the penalty in proportion."""
+        """Smoothing of another width, with a penalty that is inversely proportional to it."""
         return Smoothing(width, self.s2 * self.width / width)
 
 
@@ -56,7 +56,7 @@ def first_smoothing(problem: RMRProblem) -> Smoothing:
 class AugmentedLagrangian:
     """One run on RMR with a ridge, from a start or from W = 0; points are offered to the tracker.
 
-    A start without a smoothing takes that of W = 0.
+    If the start has no smoothing, :func:`first_smoothing` provides it.
     """
 
     def __init__(self, problem: RMRProblem, tracker: Tracker, start: Start | None) -> None:
@@ -96,16 +96,19 @@ class AugmentedLagrangian:
             at = objective.at(at.W, at.gamma, at.AW)
 
     def gradient(self, objective: SmoothedObjective, at: Point) -> tuple[Array, Array]:
-        """Gradient of W and gamma."""
+        """Gradient with respect to W (p, q) and to gamma (k,)."""
         return objective.gradient(at, self.sums.adjoint(at.beta))
 
     def distance(self, objective: SmoothedObjective, gradient: Array, slope: Array) -> float:
-        """About how far above its minimum the objective is at most."""
+        """Approximate upper bound of the objective minus its minimum."""
         quadratic = 0.5 * float(np.vdot(gradient, gradient)) / self.problem.penalty.ridge
         return quadratic + 0.5 * float(np.abs(slope).sum()) * objective.width
 
     def minimise(self, objective: SmoothedObjective, at: Point, goal: float) -> tuple[Point, int]:
-        """Newton steps until no more than `goal` is left; count them."""
+        """Newton steps until :meth:`distance` is at most `goal`; the point, number of steps.
+
+        A step that finds no lower point ends them, too.
+        """
         for step in range(MOST_STEPS):
             gradient, slope = self.gradient(objective, at)
             if self.distance(objective, gradient, slope) <= goal:
@@ -113,7 +116,7 @@ class AugmentedLagrangian:
             dW, dgamma = direction(objective, self.sums, at, gradient, slope)
             new = self.search(objective, at, dW, dgamma)
             self.n_steps += 1
-            if new is None:  # rounding
+            if new is None:  # only rounding is left
                 return at, step
             at = new
         return at, MOST_STEPS
@@ -121,7 +124,7 @@ class AugmentedLagrangian:
     def search(
         self, objective: SmoothedObjective, at: Point, dW: Array, dgamma: Array
     ) -> Point | None:
-        """Point that lies lower in a direction; None if there is none."""
+        """Line search: a point with a lower value in a direction; None if there is none."""
         AdW = self.design.forward(dW)
         slope = objective.slope(at, dW, dgamma, AdW)
         rounding = 1e-13 * abs(at.value)
@@ -134,13 +137,13 @@ class AugmentedLagrangian:
             lower = new.value <= at.value + 1e-4 * t * slope + rounding
             if lower and ahead <= 0.3 * abs(slope):
                 return new
-            if not ahead > slope:  # no curvature is left to measure: rounding
+            if not ahead > slope:  # the curvature is lost in rounding errors
                 return None
             t *= min(0.7, max(0.05, slope / (slope - ahead)))
         return None
 
     def certify(self, at: Point) -> Array:
-        """Offer the multipliers and the thresholded W; return the images of this one."""
+        """Offer the multipliers and the thresholded W; return ``A W`` (n,) of the latter."""
         problem = self.problem
         beta = problem.balanced(at.beta)
         Z = self.sums.adjoint(beta)
@@ -153,7 +156,7 @@ class AugmentedLagrangian:
     def narrowed(
         self, objective: SmoothedObjective, at: Point, A_low_rank: Array, steps: int
     ) -> SmoothedObjective:
-        """Narrower smoothing and a larger s2, with the multipliers of a minimum.
+        """Objective with narrower smoothing and a larger s2, and the multipliers of the minimum.
 
         The fewer Newton steps the last minimisation took, the more the smoothing narrows.
         """
@@ -167,7 +170,7 @@ class AugmentedLagrangian:
 
 
 def coordinates(rank: int, shape: tuple[int, ...], k: int) -> int:
-    """Dimension of the matrices of a rank and a shape, and of k columns without a penalty."""
+    """Dimension of the manifold of matrices of this rank and shape, plus k columns (at least 1)."""
     return rank * (sum(shape) - rank) + max(k, 1)
 
 
@@ -182,12 +185,12 @@ def solve_augmented(
     max_iter: int = 1000,
     verbose: int = 0,
 ) -> SolverResult:
-    """Solve an RMR problem on samples in memory from where another one ended.
+    """Solve an RMR problem on samples in memory by the augmented Lagrangian method.
 
     The arguments are those of :func:`matreg.solvers.choose.solve_rmr`; `max_iter` counts Newton
-    steps. `tol` is relative to the objective `scale`, by default that of the problem itself. The
-    method stops, too, when the samples within the smoothing are at most `few` times the coordinates
-    of W. The result has the state of the method at its end.
+    steps. `tol` is relative to the objective value `scale`, by default that of the problem itself.
+    The method also stops when the number of samples within the smoothing is at most `few` times the
+    number of coordinates of W. `kept` of the result holds the final state of the method.
     """
     tracker = Tracker(problem, tol, verbose, "augmented Lagrangian", max_iter)
     run = AugmentedLagrangian(problem, tracker, start)
@@ -203,7 +206,7 @@ def solve_augmented(
             if np.count_nonzero(at.smoothed) <= few * d and not cut_off:  # at a minimum
                 break
             best, waited = (tracker.gap, 0) if better else (best, waited + 1)
-            if waited == 12 or (waited > 1 and cut_off):  # rounding is all that is left
+            if waited == 12 or (waited > 1 and cut_off):  # only rounding is left
                 break
             steps = run.n_steps
     return tracker.result(run.n_steps, run.kept)

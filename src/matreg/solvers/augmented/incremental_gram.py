@@ -1,4 +1,4 @@
-"""Gram matrices and adjoints that are updated by the samples that have changed."""
+"""Gram matrices and adjoints that are updated with the samples that have changed."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from ..._typing import Array, Index, Mask
 from ...design import Design
 from ...unpenalised.basis import Basis
 
-# Updates after which the sum is computed anew: each leaves some rounding behind.
+# Number of updates after which the sum is recomputed: each adds some rounding error.
 MOST_UPDATES = 100
 
 
 class IncrementalGram:
     """``A'beta`` and the Gram matrix of the samples within the smoothing.
 
-    From one Newton step to the next few of the samples change sides, so that most of both sums
-    stays. The basis has the columns Z without a penalty.
+    From one Newton step to the next, few of the samples change sides, so that most terms of both
+    sums do not change. The basis holds the unpenalised columns Z.
     """
 
     def __init__(self, design: Design, basis: Basis) -> None:
         self.design, self.basis = design, basis
         self.order = design.p * design.q + basis.size
         columns = basis.columns(design.n)
-        gram = columns.T @ columns  # NumPy 2.0 cannot tell its rank if it is empty
+        gram = columns.T @ columns  # in NumPy 2.0 matrix_rank fails without columns
         self.rank = int(np.linalg.matrix_rank(gram, hermitian=True)) if basis.size else 0
         self.beta, self.Z = np.zeros(design.n), np.zeros((design.p, design.q))
         self.weights, self.G = np.zeros(design.n), np.zeros((self.order, self.order))
         self.updates = 0
 
     def adjoint(self, beta: Array) -> Array:
-        """``A'beta``."""
+        """``A'beta``, of shape (p, q)."""
         changed = np.flatnonzero(beta != self.beta)
         if 10 * len(changed) > len(beta):
             self.Z = self.design.adjoint(beta)
@@ -41,7 +41,10 @@ class IncrementalGram:
         return self.Z
 
     def gram(self, smoothed: Mask, weights: Array) -> Array:
-        """``[A Z]' diag(weights) [A Z]`` over these samples, of order ``p q + k``; not a copy."""
+        """``[A Z]' diag(weights) [A Z]`` over the samples `smoothed`, of order ``p q + k``.
+
+        The matrix is not a copy: the next call overwrites it.
+        """
         new = np.where(smoothed, weights, 0.0)
         changed = np.flatnonzero(new != self.weights)
         self.updates += 1
@@ -63,5 +66,5 @@ class IncrementalGram:
             if part.any():
                 scaled = rows[part] if not part.all() else rows
                 scaled *= np.sqrt(np.abs(change[part]))[:, None]
-                # A product with itself, which takes half the time of another.
+                # The product of a matrix with itself takes half the time of other products.
                 self.G += sign * (scaled.T @ scaled)

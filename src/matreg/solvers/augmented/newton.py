@@ -1,9 +1,10 @@
 """Newton directions of the smoothed objective.
 
-Its generalised Hessian is ``ridge + s2 (I - J) + A_F' D A_F``, with J the derivative of the
+The generalised Hessian is ``ridge + s2 (I - J) + A_F' D A_F``, with J the derivative of the
 thresholding, F the samples within the smoothing and D their slopes. In the basis of the singular
-vectors the first two terms couple only the entries (k, l) and (l, k). The system therefore has the
-order of W, or that of F if it is smaller and F determines gamma.
+vectors the first two terms couple only the entries (k, l) and (l, k). The order of the system is
+therefore the number of entries of W, or that of samples in F if these are fewer and determine
+gamma.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from .smoothed_objective import Point, SmoothedObjective
 def direction(
     objective: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
-    """Newton direction of W and gamma, from the gradient of W and that of gamma."""
+    """Newton direction of W (p, q) and gamma (k,).
+
+    `gradient` (p, q) is with respect to W, `slope` (k,) with respect to gamma.
+    """
     count = int(np.count_nonzero(at.smoothed))
     if 0 < count < sums.order // 2:
         columns = objective.problem.unpenalised.take(np.flatnonzero(at.smoothed)).columns(count)
@@ -33,10 +37,10 @@ def direction(
 def through_samples(
     objective: SmoothedObjective, design: Design, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
-    """From a system of the order of the samples within the smoothing.
+    """Newton direction from a system whose order is the number of samples within the smoothing.
 
-    The inverse of the first part P of the Hessian is known. With it the step of W follows from the
-    changes of beta, which solve ``(A_F P^-1 A_F' + D^-1) dbeta + Z_F dgamma = A_F P^-1 gradient``.
+    The first part P of the Hessian has an explicit inverse. The step of W follows from the changes
+    of beta, which solve ``(A_F P^-1 A_F' + D^-1) dbeta + Z_F dgamma = A_F P^-1 gradient``.
     """
     ridge, s2 = objective.problem.penalty.ridge, objective.s2
 
@@ -58,10 +62,10 @@ def through_samples(
 def through_coefficients(
     objective: SmoothedObjective, sums: IncrementalGram, at: Point, gradient: Array, slope: Array
 ) -> tuple[Array, Array]:
-    """From a system of the order of W, in the basis of the singular vectors."""
+    """Newton direction from a system in the entries of W, in the basis of the singular vectors."""
     problem = objective.problem
-    # Without curvature the slopes are proportional to 1 / width. The sum leaves this factor out,
-    # so that it can stay for another width.
+    # Without curvature the slopes are proportional to 1 / width. The Gram matrix does not include
+    # this factor, so that it can be reused for another width.
     unit = 1.0 if problem.loss.curved else objective.width
     G = sums.gram(at.smoothed, unit * objective.weights)
     left, right = bases(at.threshold)
@@ -75,9 +79,10 @@ def through_coefficients(
 
 
 def support(own: Array, whole: float) -> None:
-    """Give gamma some of the curvature of all samples in directions in which it has none.
+    """Add some of the curvature of all samples in directions of gamma that have none, in place.
 
-    Within the smoothing there may be no sample, or none of a group that an indicator marks.
+    There may be no sample within the smoothing, or none of a group that an indicator marks. `own`
+    (k, k) is the block of gamma, `whole` the total weight of all samples.
     """
     if np.isfinite(own).all():
         curvature, vectors = np.linalg.eigh(own)
@@ -86,7 +91,7 @@ def support(own: Array, whole: float) -> None:
 
 
 def bases(threshold: SmoothedThresholding) -> tuple[Array, Array]:
-    """Orthogonal matrices of the left and right singular vectors."""
+    """Square orthogonal matrices of the left (p, p) and right (q, q) singular vectors."""
     U, V = threshold.U, threshold.V
     if threshold.has_rest:
         rest = np.linalg.qr(V, mode="complete")[0][:, V.shape[1] :]
@@ -95,11 +100,11 @@ def bases(threshold: SmoothedThresholding) -> tuple[Array, Array]:
 
 
 def rotated(G: Array, left: Array, right: Array) -> Array:
-    """Gram matrix of the coordinates ``left' X right``, with the border as it is for these."""
+    """Gram matrix of the coordinates ``left' X right`` and the unpenalised columns, from G."""
     p, q = len(left), len(right)
     m = p * q
     H = np.empty_like(G)
-    # Each row, and then each column, is a matrix; two arrays of this size are enough.
+    # Each row, and then each column, is treated as a matrix; two arrays of this size are enough.
     half, whole = np.empty((m, p, q)), H[:m, :m].reshape(m, p, q)
     np.matmul(G[:m, :m].reshape(m, p, q), right, out=half)
     np.matmul(left.T, half, out=whole)
@@ -111,7 +116,7 @@ def rotated(G: Array, left: Array, right: Array) -> Array:
 
 
 def add_curvature(H: Array, threshold: SmoothedThresholding, ridge: float, s2: float) -> None:
-    """Add ``ridge + s2 (I - J)`` to a matrix in the basis of the singular vectors."""
+    """Add ``ridge + s2 (I - J)`` to H in place, in the basis of the singular vectors."""
     k, rest = len(threshold.d), len(threshold.V) - len(threshold.d)
     own = ridge + s2 * (1.0 - 0.5 * (threshold.Os + threshold.Oa))
     other = -0.5 * s2 * (threshold.Os - threshold.Oa)

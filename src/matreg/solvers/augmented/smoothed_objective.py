@@ -1,14 +1,14 @@
-"""The smoothed objective, a Moreau envelope: without kinks in W and gamma.
+"""The smoothed objective, a Moreau envelope, which has no kinks in W and gamma.
 
-The loss and the spectral part h of the penalty are split off, ``r = y - A W - Z gamma`` and ``U =
-W``, with multipliers beta and Lambda. Minimising out r and U of the augmented Lagrangian leaves
+The loss and the spectral part h of the penalty are split off by ``r = y - A W - Z gamma`` and ``U =
+W``, with multipliers beta and Lambda. Minimising the augmented Lagrangian over r and U leaves
 
     ridge/2 ||W||^2 + <linear, W> + linear_gamma'gamma  +  Moreau envelopes of loss and h,
 
-strongly convex in W and once differentiable. Where the slope of the loss of a sample jumps from
-``lower`` to ``upper`` it now rises over an interval of a given width in the units of the labels,
-the same for all samples whatever their weights: the step of the envelope is
-``width / (upper - lower)``.
+which is strongly convex in W and once differentiable. Where the slope of a sample's loss jumps from
+``lower`` to ``upper``, the slope of the envelope rises over an interval of a given width. This
+width, in the units of the labels, is the same for all samples whatever their weights: the step of
+the envelope is ``width / (upper - lower)``.
 
 References
 ----------
@@ -30,7 +30,7 @@ from ...problem import RMRProblem
 class Point:
     """The smoothed objective at (W, gamma)."""
 
-    # (p, q), (k,), (n,): the point and the images of W.
+    # (p, q), (k,), (n,): the point, and ``A W``.
     W: Array
     gamma: Array
     AW: Array
@@ -38,15 +38,15 @@ class Point:
     beta: Array
     Lambda: Array
     smoothed: Mask  # (n,): samples within the width of a smoothed kink
-    threshold: SmoothedThresholding  # of ``W + Lambda/s2``; its values are those of U
-    value: float  # the objective
+    threshold: SmoothedThresholding  # at ``W + Lambda/s2``; the thresholded matrix is U
+    value: float  # value of the smoothed objective
 
 
 class SmoothedObjective:
     """The objective of RMR with a ridge, smoothed, for given multipliers.
 
-    Those of the residuals are beta (n,), that of ``U = W`` is Lambda (p, q). The smoothed kinks are
-    `width` wide, in the units of the labels, and `s2` is the penalty of ``U = W``.
+    The multipliers of the residuals are beta (n,), that of ``U = W`` is Lambda (p, q). The smoothed
+    kinks are `width` wide, in the units of the labels, and `s2` is the penalty of ``U = W``.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class SmoothedObjective:
 
     @property
     def weights(self) -> Array:
-        """Slopes within the smoothing, of shape (n,)."""
+        """Second derivatives of the losses within the smoothing, of shape (n,)."""
         return np.asarray(1.0 / (self.step + self.problem.loss.curvature))
 
     def at(self, W: Array, gamma: Array, AW: Array) -> Point:
-        """The function and the updated multipliers at a point."""
+        """The smoothed objective and the updated multipliers at (W, gamma); AW (n,) is ``A W``."""
         problem, loss, s2 = self.problem, self.problem.loss, self.s2
         v = problem.y - AW - problem.unpenalised.times(gamma) + self.step * self.beta
         beta = loss.multiplier(v, self.step)
@@ -84,7 +84,7 @@ class SmoothedObjective:
         return Point(W, gamma, AW, beta, Lambda, smoothed, threshold, value)
 
     def thresholding(self, M: Array) -> SmoothedThresholding:
-        """Prox of the penalty without its ridge, of step 1/s2."""
+        """Thresholding at M that is the prox of the penalty without its ridge, with step 1/s2."""
         s2, penalty = self.s2, self.problem.penalty
 
         def shrink(d: Array, m: float) -> tuple[Array, Array]:
@@ -94,7 +94,7 @@ class SmoothedObjective:
         return SmoothedThresholding(M, shrink, 0.0, 0.0)
 
     def slope(self, at: Point, dW: Array, dgamma: Array, AdW: Array) -> float:
-        """Derivative at a point in a direction, without a pass over the data."""
+        """Directional derivative at a point; it needs no pass over the data."""
         problem = self.problem
         slope = float(np.vdot(problem.penalty.ridge * at.W + at.Lambda, dW))
         moved = AdW + problem.unpenalised.times(dgamma)
@@ -102,7 +102,7 @@ class SmoothedObjective:
         return slope if problem.linear is None else slope + float(np.vdot(problem.linear, dW))
 
     def gradient(self, at: Point, Z: Array) -> tuple[Array, Array]:
-        """Gradient of W and gamma at a point with ``A'beta = Z``."""
+        """Gradient with respect to W (p, q) and gamma (k,) at a point with ``A'beta = Z``."""
         problem = self.problem
         gradient = problem.penalty.ridge * at.W + at.Lambda - Z
         if problem.linear is not None:

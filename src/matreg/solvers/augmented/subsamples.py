@@ -1,8 +1,8 @@
-"""RMR on many samples in memory: from a subsample to all of them, with less and less smoothing.
+"""RMR on many samples in memory: from a subsample to all samples, with less and less smoothing.
 
 A reweighted subsample approximates the smoothed objective. Early, heavily smoothed stages therefore
 use a subsample, which grows fourfold whenever few of its samples lie within the smoothing; the full
-data are used only once the smoothing is narrow. Without curvature of the loss a working set of the
+data are used only once the smoothing is narrow. If the loss has no curvature, a working set of the
 samples near a kink (:mod:`..active_set.working_set`) computes the last digits.
 """
 
@@ -22,13 +22,13 @@ from ..certificate import SolverResult
 from ..warm_start import Start, completed, position_of, snapped
 from .augmented import coordinates, first_smoothing, solve_augmented
 
-# A working set takes over once the samples within the smoothing are fewer than this multiple of
-# the coordinates of W; 0 is never.
+# A working set takes over once the number of samples within the smoothing is less than this
+# multiple of the number of coordinates of W; 0 means never.
 RIPE = 1
 
 
 def widened(problem: RMRProblem, start: Start) -> Start:
-    """A start smoothed so widely that twice as many samples as W has coordinates are within it."""
+    """A start with smoothing that contains at least twice as many samples as W has coordinates."""
     design = problem.design
     if not start.Lambda.size:
         start = completed(problem, start)
@@ -37,7 +37,7 @@ def widened(problem: RMRProblem, start: Start) -> Start:
     d = coordinates(int(np.linalg.matrix_rank(start.W)), start.W.shape, len(start.gamma))
     k = min(design.n // 2, 2 * d)
     own = start.smoothing or first_smoothing(problem)
-    least = own.width if start.smoothing else 1e-12 * own.width  # as at a solution
+    least = own.width if start.smoothing else 1e-12 * own.width  # as narrow as at a solution
     width = max(2.0 * float(np.partition(distance, k)[k]), least)
     return replace(start, smoothing=own.as_wide_as(width))
 
@@ -77,10 +77,10 @@ def solve_many(
 
 
 def from_subsamples(problem: RMRProblem, tol: float) -> Start | None:
-    """The solution of a subsample, from that of a smaller one, and so on.
+    """Solution of the largest subsample; each starts from the solution of a smaller one.
 
-    A subsample is too small once the samples within the smoothing are fewer than four times the
-    coordinates of W.
+    A larger subsample is used once the number of samples within the smoothing is less than four
+    times the number of coordinates of W. The result is None if there are too few samples.
     """
     start = None
     for part in growing_samples(problem):
@@ -89,7 +89,7 @@ def from_subsamples(problem: RMRProblem, tol: float) -> Start | None:
 
 
 def growing_samples(problem: RMRProblem) -> Iterator[RMRProblem]:
-    """The problem on growing subsamples, that have the weight of all samples."""
+    """The problem on growing subsamples, each weighted to represent all samples."""
     design = problem.design
     order = np.argsort(spread_out(np.arange(design.n)), kind="stable")
     size = 4 * max(design.p * design.q, problem.unpenalised.size)

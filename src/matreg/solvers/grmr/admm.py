@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class SplitState:
-    """Iterate of a splitting, which its steps overwrite."""
+    """Iterate of a splitting method, which the steps overwrite."""
 
     Y: Array  # (n, m): multiplier of ``X = L``
     beta: Array  # (n,): subgradients of the loss
-    # Penalty, and the value to which it grows. Afterwards the residuals guide it.
+    # Penalty, and the value to which it grows. Afterwards the residuals determine it.
     mu: float
     goal: float
     gamma: float  # weight of the nuclear norm to which the multiplier and the penalty belong
-    # Thresholding of singular values, with its start for the next call.
+    # Thresholding of singular values, with the start of its next call.
     svt: WarmStartedSVT = field(default_factory=WarmStartedSVT)
     factors: Factors | None = None  # low-rank part L; None is zero
     spare: Array | None = None  # (n, m): memory for the outliers, if the caller has some to spare
@@ -39,11 +39,11 @@ class SplitState:
 
     @property
     def low_rank(self) -> Array:
-        """The low-rank part as an array of shape (n, m)."""
+        """The low-rank part, of shape (n, m)."""
         return np.zeros_like(self.Y) if self.factors is None else self.factors.matrix
 
     def rescale(self, gamma: float) -> None:
-        """Scale the multiplier and the penalty to another weight of the nuclear norm."""
+        """Rescale the multiplier and the penalty for another weight of the nuclear norm."""
         ratio = gamma / self.gamma
         self.Y *= ratio
         self.mu, self.goal, self.gamma = ratio * self.mu, ratio * self.goal, gamma
@@ -69,13 +69,13 @@ def start_state(problem: Coupled) -> SplitState:
 
 
 class ExactSplit:
-    """Alternating directions on ``X = L``, both steps exact.
+    """Alternating directions on ``X = L``, with exact steps.
 
     The L-step thresholds the singular values; the X-step is that of the problem, row by row. With
     ``w = 0`` this is the usual splitting of robust principal component analysis. Both steps update
     the multiplier. After the X-step the multiplier lies in the box of the dual problem, as the
-    certificate needs. Four arrays of the size of D are held: D, E, L and Y. The steps overwrite the
-    state.
+    certificate requires. Four arrays of the size of D are held: D, E, L and Y. The steps overwrite
+    the state.
     """
 
     name = "exact split"
@@ -97,7 +97,7 @@ class ExactSplit:
         self._row_step()
 
     def _singular_value_step(self) -> None:
-        """Minimise over L, and measure how far X and L are apart."""
+        """Minimise over L, and compute the primal and dual residuals."""
         s, D, E, L = self.state, self.problem.D, self.E, self.L
         ahead = 0.6 if s.mu >= s.goal else 0.0  # over-relaxation, once the penalty has grown
         for i in slices(*D.shape):
@@ -116,7 +116,7 @@ class ExactSplit:
         self.residuals = (relative(feasibility, size), s.mu * relative(change, force))
 
     def _row_step(self) -> None:
-        """Minimise over X, and find the subgradients beta of the loss."""
+        """Minimise over X, and compute the subgradients beta of the loss."""
         s, D = self.state, self.problem.D
         for i in slices(*D.shape):
             g = self.L[i] - s.Y[i] / s.mu
@@ -124,7 +124,7 @@ class ExactSplit:
             s.Y[i] = s.mu * (D[i] - self.E[i] - g)
 
     def balance(self) -> None:
-        """Change the penalty when one of the two residuals lags behind, by less each time."""
+        """Change the penalty if one residual is much larger than the other, by less each time."""
         if self.state.mu < self.state.goal:
             return
         primal, dual = self.residuals
@@ -139,7 +139,7 @@ class ExactSplit:
         self.state.goal = self.state.mu
 
     def clean_values(self, tol: float) -> Array:
-        """Singular values of ``D - E``. L is deleted meanwhile, to save memory."""
+        """Singular values of ``D - E``. L is deleted during the computation, to save memory."""
         del self.L
         d = singular_values(self.problem.D - self.E, tol)
         self.L = self.state.low_rank

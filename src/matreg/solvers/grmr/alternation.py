@@ -1,11 +1,11 @@
 """G-RMR by alternation: split the samples for the regression, fit the regression to the samples.
 
-Both halves are convex. Each starts from the result of the other and never raises its own
-objective. With the exact coupling both have one objective, which therefore never rises.
+Both halves are convex. Each starts from the result of the other and never increases its objective.
+With the exact coupling both halves have the same objective, which therefore never increases.
 
-An adaptive model is one alternation after another. Each starts at the split of the last one and has
-the bases of its regression (:mod:`matreg.adaptive`). Its objective has the penalty in these bases,
-and never rises within the alternation.
+An adaptive model is fitted by several alternations. Each starts from the split of the last one, and
+its bases are computed from the last regression (:mod:`matreg.adaptive`). The objective of an
+alternation has the penalty in its bases, and never increases within the alternation.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from .start import Limits, prepare
 
 @dataclass(frozen=True)
 class GRMRResult:
-    """Last regression and last split, which belong together."""
+    """The last regression and the split that it was fitted to."""
 
-    problem: GRMRProblem  # what was solved, with the noise that was found
+    problem: GRMRProblem  # the problem that was solved, with the estimated noise
     fit: SolverResult  # the regression, certified on the clean signals, in the bases of the problem
     split: Decomposition  # the split, certified for the regression before the last one
     objective: float  # G-RMR objective of this regression and this split
-    change: float  # decrease of the objective in the last alternation, relative to it
-    n_iter: int  # alternations done
+    change: float  # relative decrease of the objective in the last alternation
+    n_iter: int  # number of alternations
     converged: bool  # whether this decrease is at most the tolerance, and both certificates hold
     history: NDArray[Any]  # one row per half-step
 
@@ -53,18 +53,18 @@ class GRMRResult:
 
     @property
     def coef(self) -> Factors:
-        """Coefficients."""
+        """Coefficients W (p, q), as factors."""
         return self.problem.bases.restore(self.fit.W)
 
     @property
     def regression(self) -> SolverResult:
-        """The regression in the bases, with the multipliers of the samples alone."""
+        """The regression in the bases, with multipliers of the samples only (no ridge samples)."""
         fit_intercept, n = self.problem.model.fit_intercept, self.problem.samples.n
         fit = self.fit.with_covariates(self.problem.unpenalised, fit_intercept)
         return replace(fit, beta=fit.beta[:n])
 
     def fit_in(self, bases: Bases) -> SolverResult:
-        """The regression in other bases, as a start."""
+        """The regression expressed in other bases, as a start."""
         if bases is self.problem.bases:
             return self.fit
         V = svd(bases.invert(self.coef.matrix))
@@ -72,7 +72,7 @@ class GRMRResult:
 
 
 class _Halves(History):
-    """Half-steps of the alternation."""
+    """History of the half-steps of the alternation."""
 
     COLUMNS = np.dtype(
         [
@@ -94,7 +94,7 @@ class _Halves(History):
     def note(
         self, step: int, half: str, value: float, fit: SolverResult | None, split: Decomposition
     ) -> None:
-        """Note a half-step after which the objective is `value`."""
+        """Add a row for a half-step after which the objective is `value`."""
         gap = split.gap if half == "split" or fit is None else fit.gap
         rank = 0 if fit is None else fit.W.rank
         share = outlier_fraction(split.E, self.missing)
@@ -111,16 +111,16 @@ def alternate(
 ) -> GRMRResult:
     """Minimise the G-RMR objective.
 
-    With the exact coupling no iterate before the result has a lower objective. After a `start`,
-    whose arrays are overwritten, a regression on its split comes first; by default the start is the
-    robust principal component analysis of the samples, which may be known (`pca`, used where
-    outliers are replaced; its arrays are overwritten).
+    With the exact coupling, the result has the lowest objective of all iterates. With a `start`,
+    whose arrays are overwritten, a regression on its split comes first. By default the alternation
+    starts from the robust principal component analysis of the samples. If outliers are replaced,
+    this analysis may be passed as `pca`, whose arrays are overwritten.
     """
     record = _Halves(problem, limits.verbose)
     begun = int(start is not None or (problem.outliers == "replace" and pca is None))
     problem, fit, split = _begin(problem, limits, start, pca)
     before, change, converged = np.inf, 1.0, False
-    # The split of a start suits another problem: there the regression goes first.
+    # The split of a start belongs to another problem: then the regression comes first.
     for iteration in range(int(start is None), limits.max_iter + 1):
         part, last = begun + iteration - 1, fit
         if iteration > 0:
@@ -135,8 +135,9 @@ def alternate(
         if iteration > 0:
             record.note(iteration, "split", halfway, last, split)
         record.note(iteration, "regress", value, fit, split)
-        # After an optimal split the regression alone can lower the objective, so that its decrease
-        # counts. Flags are not certified to be optimal: there the whole alternation counts.
+        # After an optimal split only the regression can lower the objective, so that its decrease
+        # is the criterion. Flags are not certified to be optimal: with them the decrease of the
+        # whole alternation is.
         whole = problem.outliers == "replace" and iteration > 0
         level = before if whole else min(before, halfway)
         change = _relative(level - value, value) if np.isfinite(level) else 1.0
@@ -161,11 +162,11 @@ def alternate_in_steps(
     start: GRMRResult | None = None,
     pca: Decomposition | None = None,
 ) -> list[Step]:
-    """Alternations one after another, each in the bases of the last regression.
+    """Several alternations, each in bases that are computed from the last regression.
 
-    The tau of the problem does not matter: each step has one of `taus`. The first step has the
-    arguments of :func:`alternate`; the others start from the split of the last. There are fewer
-    results where a regression is zero, and only the split of the last one is kept.
+    The tau of the problem is ignored: each step has one of `taus`. The first step has the arguments
+    of :func:`alternate`; each other step starts from the split of the previous one. The steps end
+    early if a regression is zero. As arrays are overwritten, only the last split is valid.
     """
     last = start
 
@@ -179,7 +180,7 @@ def alternate_in_steps(
 
 
 def after_steps(problem: GRMRProblem, steps: list[Step]) -> GRMRProblem:
-    """The problem of the step after these."""
+    """The problem of the step that follows these steps."""
     return replace(problem, bases=next_bases(steps).inside(problem.bases))
 
 
@@ -197,7 +198,7 @@ def clean_alone(
 ) -> tuple[GRMRProblem, Decomposition]:
     """Clean the samples without their labels, with the arguments of :func:`alternate`.
 
-    Returns the problem with the noise that was found, and its split.
+    Returns the problem with the estimated noise, and the split.
     """
     plain, _, split = _begin(problem.unlabelled(), limits, None, pca)
     split = _split(plain, None, split, limits.split_tol, limits)
@@ -207,7 +208,7 @@ def clean_alone(
 def _begin(
     problem: GRMRProblem, limits: Limits, start: GRMRResult | None, pca: Decomposition | None
 ) -> tuple[GRMRProblem, SolverResult | None, Decomposition | None]:
-    """The problem with its noise, and the regression and the split to start from, if any."""
+    """The problem with its noise, and the regression and split to start from, if any."""
     if start is not None:
         if problem.noise is None:
             problem = replace(problem, noise=start.problem.noise)
@@ -234,7 +235,7 @@ def _split(
         return replace_outliers(problem.flagged(fit, start.E), start, **ends)
     stacked = problem.split(fit)
     if problem.coupling == "squared" and fit is not None:
-        few = min(300, most)  # after these the exact splitting takes over
+        few = min(300, most)  # then the exact splitting continues
         start = decompose(stacked, PaperSplit, start=start, **(ends | {"max_iter": few}))
         if start.converged:
             return start
@@ -246,8 +247,8 @@ def _regress(
 ) -> tuple[float, SolverResult]:
     """First half: fit the regression to the samples that a split has cleaned.
 
-    Returns the objective before and the new regression. The objective before is that of the old
-    regression `fit` on these samples, or of no coefficients. The better regression is kept.
+    Returns the previous objective and the new regression. The previous objective is that of the old
+    regression `fit` on these samples, or of W = 0. The better of both regressions is kept.
     """
     regression = problem.regression(split.E)
     result = solve_rmr(
@@ -257,7 +258,7 @@ def _regress(
         max_iter=limits.regression_max_iter,
         verbose=max(limits.verbose - 1, 0),
     )
-    # The solver keeps products of these samples, which are of no use to the next regression.
+    # The solver keeps products of these samples, which the next regression cannot use.
     result = replace(result, kept=None)
     if fit is None:
         nothing, _ = regression.primal_at(0.0, regression.y)
@@ -272,7 +273,7 @@ def _regress(
 
 
 def shortfalls(result: GRMRResult, limits: Limits) -> list[str]:
-    """What did not converge, how far it came, and which limits to change."""
+    """Messages about what did not converge, how accurate it is, and which limits to change."""
     change, split, fit = result.change, result.split, result.fit
     parts = []
     if change > limits.tol:
@@ -295,7 +296,7 @@ def shortfalls(result: GRMRResult, limits: Limits) -> list[str]:
 
 
 def outlier_fraction(E: Array, missing: Mask | None) -> float:
-    """Share of the known entries that have an outlier."""
+    """Share of the entries that are outliers, among those that are not missing."""
     known = E if missing is None else E[~missing]
     return int(np.count_nonzero(known)) / max(known.size, 1)
 

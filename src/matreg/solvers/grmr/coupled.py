@@ -1,4 +1,4 @@
-"""What the two forms of the second half of G-RMR have in common."""
+"""Base class of the two forms of the second half of G-RMR."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 class Point(NamedTuple):
-    """Singular values and low-rank part of a split; no low-rank part is all of the samples.
+    """Singular values `d` and low-rank part `factors` of a split.
 
-    `cost` and `primal` are its objective without and with the loss. `E` are its outliers; None if
-    they follow from the low-rank part and are computed in the end.
+    If `factors` is None, the samples themselves are the low-rank part. `cost` and `primal` are the
+    objective without and with the loss. `E` holds the outliers; None if they follow from the
+    low-rank part and are computed at the end.
     """
 
     E: Array | None
@@ -37,48 +38,48 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Coupled(ABC):
-    """The samples, what couples them to the regression, and what the methods ask of the problem."""
+    """The samples, the loss that couples them to the regression, and what the methods need."""
 
     # (n, m): samples as rows, each times the root of its weight; 0 where entries are missing.
     D: Array
     root: Array  # (n,): roots of the sample weights, all positive
     target: Array  # (n,): ``y - b``
-    # (m,): coefficients; zero where the labels are not used, as in robust PCA.
+    # (m,): coefficients; zero if the labels are not used, as in robust PCA.
     w: Array
     coupling: PiecewiseLoss  # loss of ``target - Xw``
     gamma: float  # positive weight of the nuclear norm
-    # (n, m): which entries of the samples are not known.
+    # (n, m): which entries of the samples are missing; None if none is.
     missing: Mask | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
     def base(self) -> Array:
-        """Residuals of the rows before they move, of shape (n,)."""
+        """Residuals (n,) of the rows before outliers are removed."""
 
     @abstractmethod
     def prox_rows(self, i: slice, g: Array, mu: float) -> tuple[Array, Array]:
         """Minimise over the rows i of X with ``mu/2 |x - g|^2`` added.
 
         Returns ``d - x`` and the subgradients of the loss. The multiplier ``mu (x - g)`` must be
-        feasible for :meth:`bound` up to its norm.
+        feasible for :meth:`bound`, except for its spectral norm.
         """
 
     @abstractmethod
     def at(self, split: ExactSplit | PaperSplit | Decomposition, tol: float) -> Point:
-        """A solver's iterate or a start, with its objective to far less than `tol` of it."""
+        """The point of a solver's iterate or a start; `tol` is the accuracy of its objective."""
 
     @abstractmethod
     def bound(self, Y: Array, beta: Array) -> float:
-        """Lower bound of the optimum from a multiplier, which is scaled into the ball."""
+        """Lower bound of the optimum from a multiplier, which is scaled into the spectral ball."""
 
     @abstractmethod
     def outside(self, i: slice, Z: Array) -> float:
-        """How far the rows i of ``Z = Y - beta w'`` are from where the bound holds, at most."""
+        """Largest violation of the constraints of :meth:`bound` in the rows i of ``Z``."""
 
     def infeasibility(self, Y: Array, beta: Array) -> float:
-        """Largest violation of a dual constraint but the ball, relative to the multipliers.
+        """Largest relative violation of a dual constraint, except for the spectral ball.
 
-        Infinite where a number is not finite.
+        The violation is relative to the multipliers; it is infinite if a number is not finite.
         """
         if not (np.isfinite(Y).all() and np.isfinite(beta).all()):
             return np.inf
@@ -93,9 +94,9 @@ class Coupled(ABC):
 
     @abstractmethod
     def complete(self, point: Point, out: Array) -> None:
-        """Write the outliers of a split to `out`, if they are not known yet."""
+        """Write the outliers of a split to `out`, unless it holds them already."""
 
     def row_problem(self, i: slice, thr: Array, mu: float, free: Mask | None) -> RowProblem:
-        """Problem of the rows i for one price each, and none where they are `free`."""
+        """Problem of the rows i with the price `thr` (one per row) of outliers, 0 where `free`."""
         loss = self.coupling.take(i)
         return RowProblem(self.w, 1.0 / self.root[i], self.base[i], thr, loss, mu, free)

@@ -17,7 +17,7 @@ from .paper import PaperSplit
 
 # Seconds between the lines that a long split prints.
 PATIENCE = 2.0
-# Multipliers that violate a constraint by more than this, relative to their sizes, prove nothing.
+# Multipliers that violate a constraint by more than this, relative to their sizes, are not used.
 ROUNDING = 1e-10
 
 
@@ -28,19 +28,19 @@ class Decomposition(Certified):
     # (n, m): outliers, exactly sparse, each row multiplied by the root of its weight. The clean
     # signals are ``D - E``, also where entries are missing.
     E: Array
-    # (r,): singular values of the clean signals; where outliers are replaced, of the low-rank part.
+    # (r,): singular values of the clean signals; if outliers are replaced, of the low-rank part.
     d: Array
-    cost: float  # what the split adds to the objective of the regression on the clean signals
-    state: SplitState  # what the solver needs to start again from here, with the low-rank part
+    cost: float  # term that the split adds to the objective of the regression on the clean signals
+    state: SplitState  # state from which the solver can start again, with the low-rank part
 
     @property
     def factors(self) -> Factors:
-        """The low-rank part, of shape (n, m), in factors."""
+        """The low-rank part, of shape (n, m), as factors."""
         assert self.state.factors is not None
         return self.state.factors
 
     def clean_values(self, tol: float) -> Array:
-        """The known singular values; an iterate of a solver has to compute them."""
+        """The stored singular values, like the method of solvers that computes them."""
         return self.d
 
     def copy(self) -> Decomposition:
@@ -51,7 +51,7 @@ class Decomposition(Certified):
 
 
 class SplitTracker(Bounds):
-    """Best certified split so far, never worse than the start, whose outliers it overwrites."""
+    """Best certified split so far, never worse than the start, whose outliers are overwritten."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class SplitTracker(Bounds):
         return 0 if self.best.factors is None else self.best.factors.rank
 
     def check(self, iteration: int, solver: ExactSplit | PaperSplit) -> bool:
-        """Offer a solver's split and multiplier; tell whether to stop."""
+        """Offer a solver's split and multiplier; return whether to stop."""
         point = self.problem.at(solver, self.tol)
         if point.primal < self.primal:
             if point.E is not None:
@@ -86,7 +86,7 @@ class SplitTracker(Bounds):
         return self.converged
 
     def result(self, n_iter: int, state: SplitState) -> Decomposition:
-        """Freeze the best split. The next one starts from its low-rank part."""
+        """The best split with its certificate; its low-rank part is the start of the next split."""
         best = self.best
         self.problem.complete(best, self.E)
         state.factors = _low_rank(self.problem.D) if best.factors is None else best.factors
@@ -111,10 +111,10 @@ def decompose(
 ) -> Decomposition:
     """Split the samples into clean signals and outliers, with a certificate.
 
-    The split is the best that was found, and never worse than a `start`, whose arrays it
-    overwrites; a :class:`ReplaceProblem` needs one. :class:`ExactSplit` is for either coupling,
-    :class:`PaperSplit` for the squared one. `tol` is a relative duality gap. With `verbose`, 1
-    prints one line every few seconds, 2 one line per certificate too.
+    The result is the best split that was found. It is never worse than a `start`, whose arrays are
+    overwritten; a :class:`ReplaceProblem` needs a start. :class:`ExactSplit` is for both couplings,
+    :class:`PaperSplit` for the squared one. `tol` is a relative duality gap. ``verbose=1`` prints
+    one line every few seconds, 2 also one line per certificate.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def decompose(
     >>> np.argwhere(result.E).tolist(), result.converged
     ([[3, 4]], True)
     """
-    # Residuals at which a certificate is likely to hold. After a good start it may hold at once.
+    # Residual below which a certificate is checked. After a good start it may hold at once.
     level = tol if start is None else np.inf
     if start is None:  # without outliers
         E, d = np.zeros_like(problem.D), singular_values(problem.D, tol)

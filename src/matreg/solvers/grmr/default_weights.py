@@ -11,9 +11,9 @@ from ...robust import typical_size
 def default_ratio(outliers: str, n: float, m: int) -> float:
     """``gamma / lam`` for n samples of m entries.
 
-    ``sqrt(max(n, m))`` is the rule of robust principal component analysis. Where outliers are
-    replaced, ``(sqrt(n) + sqrt(m)) / 3`` thresholds singular values at a third of what noise
-    alone has.
+    ``sqrt(max(n, m))`` is the rule of robust principal component analysis. If outliers are
+    replaced, ``(sqrt(n) + sqrt(m)) / 3`` thresholds singular values at a third of the largest one
+    of pure noise.
     """
     if outliers == "split":
         return float(np.sqrt(max(n, m)))
@@ -28,15 +28,16 @@ def default_weights(
     lam: float | None,
     outliers: str = "split",
 ) -> tuple[float, float]:
-    """``gamma`` and ``lam`` where they are not given.
+    """``gamma`` and ``lam``, with defaults for those that are None.
 
-    Their ratio is :func:`default_ratio`. The remaining factor sets the price of an outlier against
-    the loss: one typical entry of a sample costs ``lam`` times its size, a label off by the typical
-    spread costs C times that spread, and ``lam = C spread(y) / size(D)`` makes the two equal. So no
-    label is explained by outliers unless a coefficient is larger than spread over size.
+    Their ratio is :func:`default_ratio`. The remaining factor balances the price of an outlier and
+    the loss: an outlier of the size of a typical entry costs ``lam`` times this size, a label error
+    of the typical spread costs C times this spread, and ``lam = C spread(y) / size(D)`` makes the
+    two equal. Therefore outliers explain no label unless a coefficient is larger than spread over
+    size.
 
-    The samples D (n, m) are rows, NaN where entries are missing, with positive weights s (n,). A
-    label off by the typical spread costs `worth`, C times that spread.
+    The samples D (n, m) are rows, NaN where entries are missing, with positive weights s (n,).
+    `worth` is C times the typical spread of the labels.
 
     Examples
     --------

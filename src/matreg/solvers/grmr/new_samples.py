@@ -1,16 +1,16 @@
-"""Clean new samples with what a fit has learned, each on its own and without its label.
+"""Clean new samples, each separately and without its label, with the row space that a fit learned.
 
-A new row x changes the nuclear norm of the stacked clean signals, with singular values d and right
-singular vectors V, by at most
+A new row x increases the nuclear norm of the stacked clean signals, with singular values d and
+right singular vectors V, by at most
 
     h(x) = 1/2 sum_k (V'x)_k^2 / d_k + ||x - V V'x||_2,
 
-the first term because ``||X||_* <= tr(X'X Q^-1)/2 + tr(Q)/2`` for every positive definite Q, with
-equality at ``(X'X)^{1/2}``, the second by the triangle inequality.
+where the first term follows from ``||X||_* <= tr(X'X Q^-1)/2 + tr(Q)/2`` for every positive
+definite Q, with equality at ``(X'X)^{1/2}``, and the second from the triangle inequality.
 
-:class:`SplitSpace` splits a new sample d as the training samples were split: minimise
-``lam ||d - x||_1 + gamma h(x)``. Where ``lam <= gamma / sqrt(pq)`` x stays in the row space; where
-`lam` is huge x is d.
+:class:`SplitSpace` splits a new sample d like the training samples: minimise
+``lam ||d - x||_1 + gamma h(x)``. If ``lam <= gamma / sqrt(pq)``, x stays in the row space; if `lam`
+is huge, x is d.
 
 :class:`ReplaceSpace` replaces outliers as in the training samples: minimise over a, the flags F,
 and x with x = d outside of F,
@@ -18,8 +18,9 @@ and x with x = d outside of F,
     gamma h(V a) + mu/2 |x - V a|^2 + mu/2 sum_{j in F} limit_j^2.
 
 First the convex problem of :class:`SplitSpace`, with the weights of robust principal component
-analysis, gives the flags; then a is the minimiser for these flags. Neither step raises the
-objective. More rounds predict no better (the developers' page of measurements of G-RMR).
+analysis, gives the flags; then a is the minimiser for these flags. Neither step increases the
+objective. More rounds do not improve predictions (see the developers' page of measurements of
+G-RMR).
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ from .row_prox import priced
 
 
 class NewSamples:
-    """Samples that are cleaned with one space after another, each sample on its own.
+    """New samples, which can be cleaned with several spaces one after another.
 
-    `X` (n, m) are the clean signals of samples D (n, m); NaN in D is a missing entry, whose outlier
-    costs nothing. `low_rank` (n, m), `Y` (n, m) and `rho` (n,) are the last iterates of the
-    alternating directions, from which the next space starts.
+    `X` (n, m) holds the clean signals of samples D (n, m); NaN in D is a missing entry, whose
+    outlier costs nothing. `low_rank` (n, m), `Y` (n, m) and `rho` (n,) are the last iterates of the
+    alternating directions, from which cleaning with the next space starts.
     """
 
     def __init__(self, D: Array) -> None:
@@ -59,12 +60,12 @@ class NewSamples:
 
     @property
     def filled(self) -> Array:
-        """The samples (n, m), with only their missing entries taken from the clean signals."""
+        """The samples (n, m), with only their missing entries replaced by the clean signals."""
         return self.D if self.missing is None else np.where(self.missing, self.X, self.D)
 
     @single_threaded(lambda new: new.D.size)
     def clean(self, space: LearnedSpace) -> Array:
-        """Clean signals (n, m) for a space; a warning says how many are not certified."""
+        """Clean signals (n, m) for a space; a warning says how many did not reach the tolerance."""
         with Line("samples"):
             gaps = space.clean(self)
         count = int(np.sum(gaps > space.tol))
@@ -79,9 +80,9 @@ class NewSamples:
 
 
 class LearnedSpace(Protocol):
-    """What a fit leaves behind to clean new samples."""
+    """Data of a fit from which new samples can be cleaned."""
 
-    # Relative duality gap of every sample, and largest number of iterations.
+    # Tolerated relative duality gap of each sample, and largest number of iterations.
     tol: ClassVar[float]
     max_iter: ClassVar[int]
 
@@ -92,7 +93,7 @@ class LearnedSpace(Protocol):
 
 @dataclass(frozen=True)
 class SplitSpace:
-    """What a fit leaves behind to split outliers off.
+    """Data of a fit from which outliers of new samples can be split off.
 
     Examples
     --------
@@ -111,7 +112,7 @@ class SplitSpace:
     max_iter: ClassVar[int] = 10_000
 
     def objective(self, D: Array, X: Array, missing: Mask | None = None) -> Array:
-        """Objective of every row, of shape (n,)."""
+        """Objective of each row, of shape (n,)."""
         A = X @ self.Vt.T
         off = np.linalg.norm(X - A @ self.Vt, axis=1)
         h = 0.5 * (A**2 @ (1.0 / self.d)) + off
@@ -119,7 +120,7 @@ class SplitSpace:
         return outliers + self.gamma * h
 
     def bound(self, D: Array, Z: Array) -> Array:
-        """Lower bound from multipliers Z in the box ``|Z| <= lam``, scaled to the best."""
+        """Lower bound (n,) from the best multiples of multipliers Z in the box ``|Z| <= lam``."""
         A = Z @ self.Vt.T
         off = np.linalg.norm(Z - A @ self.Vt, axis=1)
         linear, curved = np.einsum("ij,ij->i", Z, D), (A**2 @ self.d) / self.gamma
@@ -130,11 +131,11 @@ class SplitSpace:
         return theta * linear - 0.5 * theta**2 * curved
 
     def prox(self, V: Array, rho: Array) -> Array:
-        """Minimiser of ``gamma h(x) + rho |x - v|^2 / 2`` for every row."""
+        """Minimisers (n, m) of ``gamma h(x) + rho |x - v|^2 / 2`` for each row v of V."""
         A = V @ self.Vt.T
         shrink = 1.0 / (1.0 + self.gamma / (rho[:, None] * self.d))
         X = (A * shrink) @ self.Vt
-        # Norms suffice to check whether anything leaves the row space, which is rare.
+        # Norms suffice to check whether any row leaves the row space, which is rare.
         beyond = np.einsum("ij,ij->i", V, V) - np.einsum("ij,ij->i", A, A)
         if np.any(rho**2 * beyond > self.gamma**2):
             off = V - A @ self.Vt
@@ -149,14 +150,14 @@ class SplitSpace:
     ) -> Array:
         """Clean all samples by alternating directions on ``x = z``; return their gaps (n,).
 
-        A row is done as soon as it is certified. Where an entry is missing the box of its
-        multiplier is zero.
+        A row is finished as soon as it is certified. For a missing entry, the bounds of its
+        multiplier are zero.
         """
         tol, max_iter = tol or self.tol, max_iter or self.max_iter
         gaps = np.zeros(len(new.D))
         todo = np.flatnonzero(new.D.any(axis=1))
-        # Iterations between certificates and changes of the penalties, and before the first ones:
-        # after another row space the certificate may hold at once.
+        # Number of iterations between certificates and changes of the penalties, and before the
+        # first ones: if another space was used before, the certificate may hold at once.
         every, first = 20, 1
         if not new.rho.any():
             first = every
@@ -191,7 +192,7 @@ class SplitSpace:
 
 
 def _balance(primal: Array, X: Array, dual: Array, Y: Array, checks: float) -> Array:
-    """Factors (n,) by which the penalties of the rows change, nearer to 1 with every check."""
+    """Factors (n,) by which the penalties of the rows change; closer to 1 with every check."""
     primal_size, size, dual_size, force = (np.linalg.norm(A, axis=1) for A in (primal, X, dual, Y))
     behind, ahead = primal_size * force, dual_size * size
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -202,21 +203,21 @@ def _balance(primal: Array, X: Array, dual: Array, Y: Array, checks: float) -> A
 
 @dataclass(frozen=True)
 class ReplaceSpace:
-    """What a fit leaves behind to replace outliers, and leave all other entries as they are."""
+    """Data of a fit from which outliers of new samples can be replaced; other entries are kept."""
 
     Vt: Array  # (r, m): right singular vectors of the low-rank part
-    d: Array  # (r,): its positive singular values
+    d: Array  # (r,): positive singular values of the low-rank part
     # Weights of the nuclear norm and of the detail.
     gamma: float
     mu: float
-    limit: Array  # (m,): distance from L above which an entry is an outlier, by cell
+    limit: Array  # (m,): distance from L above which an entry is an outlier, per cell
     # Weight of the nuclear norm in the convex problem, relative to that of the outliers.
     ratio: float
     tol: ClassVar[float] = 1e-4
     max_iter: ClassVar[int] = SplitSpace.max_iter
 
     def clean(self, new: NewSamples) -> Array:
-        """Replace the outliers of all samples; their gaps (n,), given the flags, are zero."""
+        """Replace the outliers of all samples; return gaps (n,), which are 0 for given flags."""
         SplitSpace(self.Vt, self.d, self.ratio, 1.0).clean(new, tol=self.tol)
         flags = np.abs(new.D - new.low_rank) > self._limits(new)
         if new.missing is not None:
@@ -225,7 +226,7 @@ class ReplaceSpace:
         return np.zeros(len(new.D))
 
     def _limits(self, new: NewSamples) -> Array:
-        """Limits (n, m), widened where more than half of a sample would be outliers."""
+        """Limits (n, m), enlarged if more than half of a sample's entries would be outliers."""
         far = np.abs(new.D - new.low_rank) / self.limit
         if new.missing is not None:
             far[new.missing] = np.nan
@@ -233,9 +234,9 @@ class ReplaceSpace:
         return np.maximum(np.nanmedian(far, axis=1), 1.0)[:, None] * self.limit
 
     def low_rank_rows(self, D: Array, flags: Mask) -> Array:
-        """Low-rank parts V a (n, m) of rows whose flags are given: a ridge regression for each."""
+        """Low-rank parts V a (n, m) of rows with given flags, by one ridge regression per row."""
         A = np.where(flags, 0.0, D) @ self.Vt.T
-        # As V'V = 1. Rounding errors would decide about flagged directions without any ridge.
+        # Uses V'V = 1. Without any ridge, rounding errors would determine flagged directions.
         whole = np.diag(1.0 + np.maximum(self.gamma / (self.mu * self.d), 1e-12))
         for i in np.flatnonzero(A.any(axis=1)):
             gone = self.Vt[:, flags[i]]
@@ -244,7 +245,7 @@ class ReplaceSpace:
 
 
 def learned_space(problem: GRMRProblem, split: Decomposition) -> LearnedSpace:
-    """Space that a fit has learned, to clean new samples with."""
+    """The space of a fit with which new samples can be cleaned."""
     L = split.factors
     if problem.outliers == "split":
         return SplitSpace(L.Vt, L.d, problem.gamma, problem.lam)
@@ -253,14 +254,14 @@ def learned_space(problem: GRMRProblem, split: Decomposition) -> LearnedSpace:
 
 
 def space_from(arrays: dict[str, Any]) -> LearnedSpace:
-    """Learned space from its fields, as `vars` gives them."""
+    """Learned space from a dict of its fields, as `vars` returns them."""
     return ReplaceSpace(**arrays) if "limit" in arrays else SplitSpace(**arrays)
 
 
 def clean(D: Array, space: LearnedSpace) -> Array:
-    """Clean signals (n, m) of new samples D of shape (n, m), NaN where entries are missing."""
+    """Clean signals (n, m) of new samples D (n, m), which are NaN where entries are missing."""
     X = np.empty_like(D)
-    rows = max(1, 2**20 // max(D.shape[1], 1))  # cleaned at a time, to save memory
+    rows = max(1, 2**20 // max(D.shape[1], 1))  # number of rows at a time, to save memory
     for i in range(0, len(D), rows):
         X[i : i + rows] = NewSamples(D[i : i + rows]).clean(space)
     return X

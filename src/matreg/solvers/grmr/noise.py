@@ -1,10 +1,10 @@
-"""Noise of the samples, measured on samples to which the low-rank part was not fitted.
+"""Noise of the samples, estimated from samples to which the low-rank part was not fitted.
 
-A low-rank part that is fitted to a sample takes up much of its detail, so that the residual is
+A low-rank part that is fitted to a sample contains much of its detail, so that the residual is
 smaller than the detail of new samples. Therefore groups of samples are left out in turn, each is
-cleaned with the row space of the others, and the noise is the size of the residual. Samples that
-are alike, such as images of one person, are left out together, because the row space of one
-contains the detail of the others. Some samples of each group are enough.
+cleaned with the row space of the others, and the noise is the size of the residual. Similar
+samples, such as images of one person, are left out together, because the row space of one contains
+the detail of the others. Some samples of each group are enough.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from .problem import GRMRProblem
 
 
 def measured(problem: GRMRProblem, pca: Decomposition) -> Array:
-    """Noise of each cell (m,), given the robust principal component analysis of the samples."""
+    """Noise (m,) of each cell, from the robust principal component analysis of the samples."""
     left, index = left_out(problem, pca)
     D = problem.D.reshape(pca.E.shape)[index]
     return noise_scale(left, D, problem.samples.weights[index], problem.tails)
 
 
 def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
-    """Standard deviation of the detail in every cell of the samples.
+    """Standard deviation (m,) of the detail in each cell of the samples.
 
-    What is left of the samples without their low-rank part is mostly detail. Its typical sizes in
-    the cell and over all cells are added as variances, so that a cell without detail has the
+    The residuals of the samples without their low-rank part are mostly detail. Their typical sizes
+    in the cell and over all cells are added as variances, so that a cell without detail has the
     overall size. The noise is at least a thousandth of a typical entry.
 
-    E and D (n, m) are what is left of the samples, and the samples, as rows, NaN where entries are
-    missing, with positive weights s (n,). With `tails`, entries that are rare in a cell but occur
-    in all samples are detail, such as ink in the corners of images, as long as they are below the
-    90th percentile of a typical sample. The noise (m,) is in the units of D.
+    E (n, m) holds the residuals and D (n, m) the samples as rows, NaN where entries are missing,
+    with positive weights s (n,). With `tails`, entries that are rare in a cell but occur in all
+    samples count as detail, such as ink in the corners of images, if they are below the 90th
+    percentile of a typical sample. The noise is in the units of D.
     """
     some = ~np.isnan(E).all(axis=1)
     middle = np.array([np.nanmedian(np.abs(row)) for row in E[some]])
@@ -50,7 +50,7 @@ def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
     if tails and some.any():
         far = np.nanquantile(np.abs(E[some]), 0.99, axis=1)
         far = np.minimum(far, np.nanquantile(np.abs(D[some]), 0.9, axis=1))
-        # Detail is at most 4 times its noise, the usual limit, away from the low-rank part.
+        # The distance of detail from the low-rank part is at most 4 times the noise by default.
         noise = np.maximum(noise, float(weighted_median(far, s[some])) / 4.0)
     return np.maximum(noise, 1e-3 * typical_size(D, s))
 
@@ -58,11 +58,11 @@ def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
 def left_out(
     problem: GRMRProblem, pca: Decomposition, most: int = 64
 ) -> tuple[Array, NDArray[np.intp]]:
-    """What is left of samples when they are cleaned with the row space of unlike ones.
+    """Residuals of samples that are cleaned with the row space of dissimilar ones.
 
     `pca` is the robust principal component analysis of the samples; at most `most` samples of a
-    group are cleaned. Returns rows (k, m) in the units of the samples, NaN where entries are
-    missing, and the indices (k,) of their samples: all of them, if the groups are small.
+    group are cleaned. Returns residuals (k, m) in the units of the samples, NaN where entries are
+    missing, and the indices (k,) of their samples; these are all samples if the groups are small.
     """
     D = problem.D.reshape(len(problem.D), -1)
     s = problem.samples.weights
@@ -79,24 +79,24 @@ def left_out(
         space = SplitSpace(f.Vt[kept] @ L.Vt, f.d[kept], ratio, 1.0)
         out = spread(np.flatnonzero(groups == group), size, most)
         new = NewSamples(D[out])
-        space.clean(new, tol=1e-2, max_iter=300)  # the noise is known to a few percent
+        space.clean(new, tol=1e-2, max_iter=300)  # the noise is only accurate to a few percent
         left.append(D[out] - new.X)
         index.append(out)
     return np.concatenate(left), np.concatenate(index)
 
 
 def spread(members: NDArray[np.intp], size: Array, most: int) -> NDArray[np.intp]:
-    """At most `most` of the members of a group, spread evenly over the order of their sizes."""
+    """At most `most` members of a group, evenly spaced in the order of their sizes."""
     ordered = members[np.argsort(size[members], kind="stable")]
     number = min(len(members), most)
     return ordered[((np.arange(number) + 0.5) * len(members) / number).astype(np.intp)]
 
 
 def alike(scores: Array, s: Array) -> NDArray[np.intp]:
-    """Four groups of similar samples: halved at the median of the first component, and again.
+    """Four groups (n,) of similar samples, by two splits at the median of the first component.
 
     The samples are given by their scores (n, r), coordinates in their row space, and positive
-    weights s (n,). The groups, from 0 on, do not depend on the order of the samples.
+    weights s (n,). The groups are numbered from 0, and do not depend on the order of the samples.
     """
     groups = np.zeros(len(scores), dtype=np.intp)
     for _ in range(2):

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class PaperSplit:
-    """The paper's Algorithm 2 for the squared coupling, with its slips corrected.
+    """The paper's Algorithm 2 for the squared coupling, with its errors corrected.
 
-    One iteration is a proximal gradient step on X, one soft threshold for E, and Nesterov's
-    extrapolation of X and the multiplier. The restart of Goldstein et al. (2014) goes back to the
-    iterates before. The paper's multiplier Gamma, in the term ``-tr(Gamma'(D - X - E))``, is
-    ``-Y``. The outliers follow from X and Y and are computed where they are needed.
+    One iteration is a proximal gradient step on X, soft-thresholding for E, and Nesterov's
+    extrapolation of X and the multiplier. The restart of Goldstein et al. (2014) returns to the
+    previous iterates. The paper's multiplier Gamma, in the term ``-tr(Gamma'(D - X - E))``, is
+    ``-Y``. The outliers follow from X and Y and are computed when they are needed.
     """
 
     name = "paper's split"
@@ -37,7 +37,7 @@ class PaperSplit:
         self.t, self.c, self.ahead = 1.0, np.inf, 0.0
         self.residuals = (np.inf, np.inf)
         curvature = float(np.max(1.0 / (problem.coupling.curvature * problem.root**2)))
-        self.curvature = curvature * float(problem.w @ problem.w)  # of the loss, at most
+        self.curvature = curvature * float(problem.w @ problem.w)  # upper bound for the loss
 
     def step(self) -> None:
         """One iteration of Algorithm 2."""
@@ -62,21 +62,21 @@ class PaperSplit:
         self.residuals = (relative(force, size) / s.mu, s.mu * relative(move, norm))
 
     def _extrapolated(self, i: slice) -> tuple[Array, Array, Array]:
-        """The rows i of X and Y, extrapolated, and of the outliers E that follow from them."""
+        """The rows i of the extrapolated X and Y, and of the outliers E that follow from them."""
         p, s = self.problem, self.state
         X = self.X[i] + self.ahead * (self.X[i] - self.X_before[i])
         Y = s.Y[i] + self.ahead * (s.Y[i] - self.Y_before[i])
         return X, Y, soft(p.D[i] - X + Y / s.mu, p.prices(i) / s.mu)
 
     def _gradient(self, i: slice, X: Array, Y: Array, E: Array) -> Array:
-        """Gradient of the loss and of the augmented term in the rows i of X."""
+        """Gradient of the loss and of the augmented term with respect to the rows i of X."""
         p = self.problem
         residual = p.target[i] - (X @ p.w) / p.root[i]
         pull = residual / p.coupling.curvature[i] / p.root[i]
         return self.state.mu * (X + E - p.D[i]) - Y - np.outer(pull, p.w)
 
     def _accelerate(self, c: float) -> None:
-        """Extrapolate further where the combined residual c falls; else restart."""
+        """Extrapolate further if the combined residual c decreases; otherwise restart."""
         if c < 0.999 * self.c:
             self.t, self.ahead = momentum(self.t)
             self.c = c
@@ -90,7 +90,7 @@ class PaperSplit:
         return np.concatenate([self._extrapolated(i)[2] for i in slices(*p.D.shape)])
 
     def balance(self) -> None:
-        """The paper's penalty is fixed."""
+        """Do nothing: the paper's penalty is fixed."""
 
     def clean_values(self, tol: float) -> Array:
         """Singular values of ``D - E``."""

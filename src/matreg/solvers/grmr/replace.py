@@ -1,22 +1,22 @@
-"""Second half of G-RMR where outliers are replaced: flag entries, and fill them from low rank.
+"""Second half of G-RMR if outliers are replaced: flag entries, and fill them from a low-rank part.
 
-Samples are low rank plus detail, D = L + detail, except for flagged entries. The sample
-that the regression sees is X: D where an entry is not flagged, free where it is. With (w, b) fixed,
+Samples are low rank plus detail, D = L + detail, except for flagged entries. The regression uses
+the samples X, which equal D except for flagged entries, which are free. With (w, b) fixed,
 
     minimise over L, the flags F, and X with X = D outside of F:
         L(y - b - Xw) + gamma ||L||_* + mu/2 ||X - L||_F^2 + mu/2 sum_{ij in F} limit_j^2.
 
-Every flag has a cost. Without the labels an entry would be flagged where it is more than
-`limit_j` away from L, and X would be L there. Missing entries are always flagged, at no cost. Each
-row is multiplied by the root of its weight, as in :mod:`.split`.
+Every flag has a cost. Without the labels an entry would be flagged if its distance from L were more
+than `limit_j`, and X would be L there. Missing entries are always flagged, at no cost. Each row is
+multiplied by the root of its weight, as in :mod:`.split`.
 
-Given L, the flags and X are found row by row. Given the flags, L and X are a convex problem, solved
-by alternating directions. Its dual is to maximise
+Given L, the flags and X are computed row by row. Given the flags, L and X solve a convex problem by
+alternating directions. Its dual is to maximise
 
     beta'(y - b - Kw) - L*(beta) + <Z, K> - ||Z||_F^2 / (2 mu)
 
 subject to ``||Z||_2 <= gamma`` and ``Z = beta w'`` on the flags, where K is D outside of the flags
-and 0 on them. That the flags are the best ones is not certified.
+and 0 on them. The flags are not certified to be the best ones.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from .row_prox import RowProblem, square
 
 @dataclass(frozen=True)
 class ReplaceProblem(Coupled):
-    """The problem above."""
+    """The second half of G-RMR if outliers are replaced, for given flags."""
 
     mu: float  # positive weight of the detail
-    limit: Array  # (m,): distance from L above which an entry is an outlier, by cell
-    flags: Mask  # (n, m): which entries are flagged; all missing ones are
+    limit: Array  # (m,): distance from L above which an entry is an outlier, per cell
+    flags: Mask  # (n, m): which entries are flagged; all missing entries are
 
     @cached_property
     def base(self) -> Array:
@@ -62,10 +62,10 @@ class ReplaceProblem(Coupled):
         return self.row_problem(i, np.full_like(self.root[i], np.inf), mu, self.flags[i])
 
     def prox_rows(self, i: slice, g: Array, mu: float) -> tuple[Array, Array]:
-        """Distances of the rows i from D to those of L nearest to g, and subgradients of the loss.
+        """Minimise over the rows i of L with ``mu/2 |l - g|^2`` added.
 
-        Outside of the flags the rows are drawn to D. On the flags the loss draws them along w, and
-        X is beyond them by ``beta w / self.mu``.
+        Returns ``d - l`` and the subgradients of the loss. Outside of the flags, l is a mean of D
+        and g. On the flags the loss moves l along w, and X differs from l by ``beta w / self.mu``.
         """
         rows, kept = self.filling(i, 1.0 / (1.0 / mu + 1.0 / self.mu)), self.kept(i)
         beta = rows.solve(g - kept)
@@ -74,7 +74,7 @@ class ReplaceProblem(Coupled):
         return self.D[i] - np.where(self.flags[i], pulled, near), beta
 
     def at(self, split: ExactSplit | PaperSplit | Decomposition, tol: float) -> Point:
-        """Low-rank part, which must be known, with the objective of the best samples for it."""
+        """Point with the low-rank part of a split and the objective of its best samples X."""
         L = split.state.factors
         assert L is not None
         loss, cost = (float(terms.sum()) for terms in fill(self, L))
@@ -82,12 +82,12 @@ class ReplaceProblem(Coupled):
         return Point(None, L.d, L, cost, cost + loss)
 
     def complete(self, point: Point, out: Array) -> None:
-        """Write the outliers of the best samples for a low-rank part."""
+        """Write the outliers of the best samples X for a low-rank part to `out`."""
         assert point.factors is not None
         fill(self, point.factors, out=out)
 
     def flag_prices(self, i: slice) -> Array:
-        """Cost of the flags of each of the rows i."""
+        """Cost of the flags of each of the rows i; missing entries cost nothing."""
         known = self.flags[i] if self.missing is None else self.flags[i] & ~self.missing[i]
         return 0.5 * self.mu * self.root[i] ** 2 * (known @ self.limit**2)
 
@@ -97,11 +97,11 @@ class ReplaceProblem(Coupled):
         return sum(float(self.flag_prices(i).sum()) for i in slices(*self.D.shape))
 
     def outside(self, i: slice, Z: Array) -> float:
-        """How far rows are from zero on the flags at most."""
+        """Largest absolute entry of the rows on the flags, where Z must be zero."""
         return float(np.abs(Z[self.flags[i]]).max(initial=0.0))
 
     def bound(self, Z: Array, beta: Array) -> float:
-        """Dual objective at Z, scaled into the ball; on the flags Z must be ``beta w'``."""
+        """Dual objective at Z, scaled into the spectral ball; Z is ``beta w'`` on the flags."""
         norm = gram_norm(Z)
         theta = self.gamma / norm if norm > self.gamma else 1.0
         linear = float(beta @ self.base)
@@ -113,10 +113,10 @@ class ReplaceProblem(Coupled):
 
 
 def fill(problem: ReplaceProblem, L: Factors, out: Array | None = None) -> tuple[Array, Array]:
-    """Best samples for a low-rank part, given the flags.
+    """Best samples X for a low-rank part, given the flags.
 
-    Returns the loss (n,) of each row, and the cost (n,) of its detail and flags; `out` gets the
-    outliers ``D - X``.
+    Returns the loss (n,) of each row, and the cost (n,) of its detail and flags; the outliers
+    ``D - X`` are written to `out` (n, m), if given.
     """
     loss, cost = np.empty(len(problem.D)), np.empty(len(problem.D))
     for i in slices(*problem.D.shape, least=64):
@@ -136,9 +136,9 @@ def fill(problem: ReplaceProblem, L: Factors, out: Array | None = None) -> tuple
 
 
 def reflag(problem: ReplaceProblem, L: Factors) -> ReplaceProblem:
-    """New flags for a low-rank part, with which no row costs more than before.
+    """The problem with new flags for a low-rank part; no row costs more than before.
 
-    The flags that would be best without the labels are proposed. A row keeps its old flags if these
+    The flags that would be best without the labels are proposed. A row keeps its old flags if they
     cost less.
     """
     flags = np.empty_like(problem.flags)
@@ -155,7 +155,7 @@ def reflag(problem: ReplaceProblem, L: Factors) -> ReplaceProblem:
 
 
 def _suit(start: Decomposition, problem: ReplaceProblem) -> None:
-    """Set the multiplier of a start to the one that belongs to the flags, and its penalty."""
+    """Set the multiplier of a start to the one that belongs to the flags, and the penalty."""
     state, L = start.state, start.factors
     for i in slices(*state.Y.shape, least=64):
         pull = np.outer(state.beta[i] / problem.root[i], problem.w)
@@ -168,11 +168,11 @@ def _suit(start: Decomposition, problem: ReplaceProblem) -> None:
 
 
 def replace_outliers(problem: ReplaceProblem, start: Decomposition, **limits: Any) -> Decomposition:
-    """Flag outliers and replace them, with a certificate for the flags that were found.
+    """Flag outliers and replace them, with a certificate for the final flags.
 
     The problem has the flags of `start`, whose arrays are overwritten. The limits are those of
-    :func:`~.decompose.decompose`, for each set of flags. The `d` of the split are the singular
-    values of the low-rank part.
+    :func:`~.decompose.decompose`, for each set of flags. `d` of the split holds the singular values
+    of the low-rank part.
     """
     for _ in range(10):
         flagged = reflag(problem, start.factors)

@@ -17,10 +17,11 @@ from .replace import fill
 
 
 def to_arrays(result: GRMRResult) -> dict[str, Any]:
-    """What a later fit needs of a result, in arrays and numbers alone.
+    """The part of a result that a later fit needs, as arrays and numbers.
 
-    Coefficients, offsets and multipliers of the regression; outliers, multiplier, penalty and
-    low-rank part of the split; the noise that was found and the samples it was found in.
+    The dict holds coefficients, offsets and multipliers of the regression; outliers, multiplier,
+    penalty and low-rank part of the split; the estimated noise and the samples it was estimated
+    from.
     """
     problem, split = result.problem, result.split
     state, L = split.state, split.factors
@@ -42,10 +43,10 @@ def to_arrays(result: GRMRResult) -> dict[str, Any]:
 
 
 def from_arrays(arrays: dict[str, Any] | None, problem: GRMRProblem) -> GRMRResult | None:
-    """Result to start a problem from; None if there is none or its samples do not fit.
+    """Result from which a problem can start; None without arrays or if they do not fit.
 
-    The samples must have the shape of the earlier ones. Where outliers are replaced they must be
-    equal to them, because the noise is not estimated again.
+    The samples must have the same shape as the earlier ones. If outliers are replaced, they must be
+    equal to the earlier ones, because the noise is not estimated again.
 
     The alternation overwrites the arrays. Gaps and bounds of the result are placeholders: nothing
     is certified.

@@ -1,4 +1,4 @@
-"""Exact proximal step of the samples in G-RMR: every row on its own, one equation per row."""
+"""Exact proximal step of the samples in G-RMR: the rows separate, with one equation per row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...losses.piecewise import PiecewiseLoss
 
 
 def priced(price: Array | float, missing: Mask | None) -> Array | float:
-    """Price of an outlier in each entry: zero where the entry is missing."""
+    """Price of an outlier in each entry; zero for missing entries."""
     return price if missing is None else np.where(missing, 0.0, price)
 
 
@@ -23,7 +23,7 @@ def square(A: Array) -> float:
 
 
 def relative(part: float, whole: float) -> float:
-    """Size of a part relative to the whole, from their sums of squares; a whole may be zero."""
+    """Ratio of two norms, given their squares; `whole` may be zero."""
     # The ratio of the squares could overflow.
     return float(np.sqrt(part) / np.sqrt(max(whole, np.finfo(float).tiny)))
 
@@ -35,8 +35,8 @@ class RowProblem:
     All terms except the loss are divided by the penalty `mu` of the splitting, so that the
     subgradient ``beta`` of the loss appears as ``beta / mu``. The minimiser is
     ``u = soft(g + beta v / mu, thr)`` with ``beta`` a subgradient at ``base - v'u``: a monotone,
-    piecewise linear equation in the one number ``beta``. The direction ``v`` of a row is `scale`
-    times `w`. Where an entry of the sample is `missing` it has no price ``thr``.
+    piecewise linear equation in the single number ``beta``. The direction ``v`` of a row is `scale`
+    times `w`. The price ``thr`` of `missing` entries is zero.
     """
 
     w: Array
@@ -54,22 +54,22 @@ class RowProblem:
         return RowProblem(self.w, scale, base, thr, self.loss.take(index), self.mu, missing)
 
     def move(self, g: Array, beta: Array) -> Array:
-        """Minimisers u for given subgradients, of the shape of g."""
+        """Minimisers u (n, m) for given subgradients beta (n,)."""
         A = g + (beta * self.scale / self.mu)[:, None] * self.w
         return soft(A, priced(self.thr[:, None], self.missing))
 
     def residual(self, g: Array, beta: Array) -> tuple[Array, Array]:
-        """Residuals ``base - v'u(beta)``, and their derivatives times -1, which are at least 0."""
+        """Residuals (n,) ``base - v'u(beta)``, and the negatives of their derivatives (n,)."""
         u = self.move(g, beta)
         slope = (u != 0.0) @ self.w**2 * self.scale**2 / self.mu
         return self.base - self.scale * (u @ self.w), slope
 
     def solve(self, g: Array) -> Array:
-        """Subgradient ``beta`` of every row."""
+        """Subgradients ``beta`` (n,) of the rows at the minimiser."""
         beta = np.zeros_like(self.base)
         coupled = self.w.any()
         r0 = self.residual(g, beta)[0] if coupled else self.base
-        ends = self.loss.gradient(r0)  # largest slopes: moving makes the residual smaller
+        ends = self.loss.gradient(r0)  # largest slopes, since moving reduces the residuals
         out = np.flatnonzero(ends)
         if out.size:
             sign, end = np.sign(ends[out]), np.abs(ends[out])
@@ -79,15 +79,15 @@ class RowProblem:
     def _root(self, g: Array, sign: Array, end: Array) -> Array:
         """Zero of the decreasing ``sign r(sign b) - epsilon - curvature b`` on [0, end].
 
-        Newton's method within a bracket. Where the function is still positive at the right end,
-        that end is returned.
+        The zero is found by Newton's method within a bracket. If the function is still positive at
+        the right end, that end is returned.
         """
         root, low, high = np.zeros_like(end), np.zeros_like(end), np.full_like(end, np.inf)
         epsilon, curvature = self.loss.epsilon, self.loss.curvature
         tiny = 1e-13 * (np.abs(self.base) + epsilon)
         todo = np.arange(len(end))
         row, rows = self, g
-        for step in range(200):  # every fourth bisects: these alone reach rounding errors by then
+        for step in range(200):  # every fourth step bisects, which alone suffices to converge
             s, x, last = sign[todo], root[todo], end[todo]
             r, slope = row.residual(rows, s * x)
             value = s * r - epsilon[todo] - curvature[todo] * x
@@ -98,7 +98,7 @@ class RowProblem:
                 newton = np.minimum(x + value / (slope + curvature[todo]), last)
             done = (np.abs(value) <= tiny[todo]) | ((value > 0.0) & (x >= last))
             done |= (np.abs(newton - x) <= 1e-14 * x) | (hi - lo <= 1e-15 * last)
-            # The function is not convex, so that Newton alone may turn in circles.
+            # The function is not convex, so that Newton's method alone may cycle.
             usable = (newton > lo) & (newton < hi) & (step % 4 != 3)
             middle = np.where(np.isinf(hi), last, 0.5 * (lo + hi))
             root[todo] = np.where(done, x, np.where(usable, newton, middle))

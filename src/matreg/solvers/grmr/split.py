@@ -1,18 +1,18 @@
 """Second half of G-RMR as a convex problem: split the samples, given the regression.
 
-With row i of the stacked matrices the sample i, and (w, b) fixed,
+Row i of the matrices is sample i. With (w, b) fixed,
 
     minimise over X, E with D = X + E:   L(y - b - Xw) + gamma ||X||_* + lam ||E||_1.
 
-A sample of weight s counts as s copies of it. The nuclear norm of s copies of a row is that of the
-row times ``sqrt(s)``. Therefore each row is multiplied by the root of its weight.
+A sample of weight s counts as s copies. The nuclear norm with s copies of a row equals that with
+the row times ``sqrt(s)``. Therefore each row is multiplied by the root of its weight.
 
 The dual is to maximise ``beta'(y - b) - L*(beta) + <Z, D>`` subject to ``|Z_ij| <= lam`` and
 ``||Z + beta w'||_2 <= gamma``: any multiplier, scaled down until it is feasible, bounds the optimum
 from below.
 
-Where an entry of a sample is missing, its outlier costs nothing: ``lam_ij = 0``. The box of Z is
-zero there, and neither objective depends on what the entry is filled with.
+The outlier of a missing entry costs nothing: ``lam_ij = 0``. The bounds of Z are zero there, and
+neither objective depends on the value that fills the entry.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SplitProblem(Coupled):
-    """The convex problem above."""
+    """The second half of G-RMR if outliers are split off, a convex problem."""
 
     lam: float  # positive weight of the outliers
 
@@ -48,11 +48,11 @@ class SplitProblem(Coupled):
 
     @cached_property
     def threshold(self) -> Array:
-        """Price of an outlier in each scaled row, of shape (n,)."""
+        """Price (n,) of an outlier in each scaled row."""
         return self.lam * self.root
 
     def prices(self, i: slice) -> Array | float:
-        """Price of an outlier in each entry of the rows i: zero where the entry is missing."""
+        """Price of an outlier in each entry of the rows i; zero for missing entries."""
         return priced(self.threshold[i, None], None if self.missing is None else self.missing[i])
 
     def residual(self, E: Array) -> Array:
@@ -60,12 +60,12 @@ class SplitProblem(Coupled):
         return self.base + (E @ self.w) / self.root
 
     def cost(self, E: Array, d: Array) -> float:
-        """``gamma ||D - E||_* + lam ||E||_1``, if `d` are the singular values of ``D - E``."""
+        """``gamma ||D - E||_* + lam ||E||_1``, where `d` holds the singular values of ``D - E``."""
         price = sum(float(np.sum(self.prices(i) * np.abs(E[i]))) for i in slices(*E.shape))
         return self.gamma * float(d.sum()) + price
 
     def prox_rows(self, i: slice, g: Array, mu: float) -> tuple[Array, Array]:
-        """Outliers of the rows i nearest to ``d - g``, and subgradients of the loss."""
+        """Outliers of the rows i, with ``mu/2 |x - g|^2`` added, and subgradients of the loss."""
         free = None if self.missing is None else self.missing[i]
         rows = self.row_problem(i, self.threshold[i] / mu, mu, free)
         move = g - self.D[i]
@@ -73,22 +73,22 @@ class SplitProblem(Coupled):
         return -rows.move(move, beta), beta
 
     def at(self, split: ExactSplit | PaperSplit | Decomposition, tol: float) -> Point:
-        """Outliers with their objective."""
-        d = split.clean_values(tol)  # first: it needs memory, and some solvers compute E anew
+        """Point with the outliers of a split and their objective."""
+        d = split.clean_values(tol)  # first: it needs memory, and some solvers recompute E
         E = split.E
         cost = self.cost(E, d)
         primal = self.coupling.value(self.residual(E)) + cost
         return Point(E, d, split.state.factors, cost, primal)
 
     def complete(self, point: Point, out: Array) -> None:
-        """The outliers are known."""
+        """Do nothing: the outliers are known."""
 
     def outside(self, i: slice, Z: Array) -> float:
-        """How far rows are outside of their box at most."""
+        """Largest violation of the bounds ``|Z_ij| <= lam`` in the rows i."""
         return float((np.abs(Z) - self.prices(i)).max())
 
     def bound(self, Y: Array, beta: Array) -> float:
-        """Dual objective at ``Z = Y - beta w'``, scaled into the ball; Z must be in its box."""
+        """Dual objective at ``Z = Y - beta w'``, scaled into the spectral ball; Z is in its box."""
         norm = gram_norm(Y)
         theta = self.gamma / norm if norm > self.gamma else 1.0
         linear = float(beta @ self.base) + float(np.vdot(Y, self.D))

@@ -1,4 +1,4 @@
-"""Where G-RMR starts: robust principal component analysis of the samples, and their noise."""
+"""The start of G-RMR: robust principal component analysis of the samples, and their noise."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .replace import fill, reflag
 
 @dataclass(frozen=True)
 class Limits:
-    """When to end, and how much to print."""
+    """Stopping criteria of the alternation and its halves, and how much to print."""
 
     # Relative decrease of the objective in one alternation, and number of alternations.
     tol: float = 1e-4
     max_iter: int = 20
-    # Relative duality gap of the last split, and largest number of iterations of each.
+    # Relative duality gap of the last split, and largest number of iterations of each split.
     split_tol: float = 1e-4
     split_max_iter: int = 1000
-    # Relative duality gap of the regressions, and largest number of iterations of each.
+    # Relative duality gap of the regressions, and largest number of iterations of each regression.
     regression_tol: float = 1e-5
     regression_max_iter: int = 200
-    # 1 prints one line per half-step and one every few seconds in a split; 2 iterations too.
+    # 1 prints one line per half-step and one every few seconds in a split; 2 also iterations.
     verbose: int = 0
 
 
@@ -36,7 +36,7 @@ class Limits:
 def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
     """Robust principal component analysis of the samples with the usual weights, to a rough gap.
 
-    It depends only on the samples and their weights.
+    The result depends only on the samples and their weights.
     """
     n, m = float(problem.samples.weights.sum()), problem.D[0].size
     plain = replace(problem.unlabelled(), gamma=default_ratio("split", n, m), lam=1.0)
@@ -50,13 +50,13 @@ def robust_pca(problem: GRMRProblem, limits: Limits) -> Decomposition:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Where a fit starts."""
+    """The problem and the robust principal component analysis from which a fit starts."""
 
-    problem: GRMRProblem  # the problem, with its noise where that is used
-    pca: Decomposition  # robust principal component analysis of its samples
+    problem: GRMRProblem  # the problem, with its noise if that is used
+    pca: Decomposition  # robust principal component analysis of the problem's samples
 
     def samples(self) -> Array:
-        """Samples (n, p, q) without their gross outliers, about those of the first regression."""
+        """Samples (n, p, q) without gross outliers, similar to those of the first regression."""
         problem, pca, E = self.problem, self.pca, self.pca.E
         if problem.outliers == "replace":
             flagged = reflag(problem.flagged(None, E), pca.factors)
@@ -67,7 +67,7 @@ class Prepared:
 
 @single_threaded(lambda problem: problem.D.size)
 def prepare(problem: GRMRProblem, limits: Limits, pca: Decomposition | None = None) -> Prepared:
-    """Robust PCA of the samples and their noise, where these are not known yet."""
+    """Compute the robust PCA of the samples and their noise, unless they are known."""
     pca = pca or robust_pca(problem, limits)
     if problem.noise is None and problem.outliers == "replace":
         problem = replace(problem, noise=measured(problem, pca))

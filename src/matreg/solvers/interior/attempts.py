@@ -1,4 +1,4 @@
-"""RMR from scratch by the interior point method, in a smaller box first where its own is huge."""
+"""Cold starts of RMR by the interior point method; if the box is huge, first in a smaller one."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..warm_start import Start
 from .crossover import crossover
 from .interior_point import InteriorPoint
 
-# Relative gap at which another method is tried from where the steps are. From there the active set
-# solved 57 of 60 problems, in one to four of its steps.
+# Relative gap from which another method may finish. From there the active set solved 57 of 60
+# problems, in one to four steps.
 NEAR = 0.1
 
 
 def tracker_at_zero(problem: RMRProblem, tol: float, verbose: int) -> Tracker:
-    """A tracker that knows whether W = 0 is the solution, as from the largest tau of a path on."""
+    """A tracker with the certificate of W = 0, which is the solution if tau is large enough."""
     tracker = Tracker(problem, tol, verbose, "W = 0")
     only = only_multipliers(problem)
     if only is not None:
@@ -35,7 +35,7 @@ def tracker_at_zero(problem: RMRProblem, tol: float, verbose: int) -> Tracker:
 def solve_zero(
     problem: RMRProblem, *, start: Start | None, tol: float, max_iter: int, verbose: int
 ) -> SolverResult:
-    """A start other than zero as it is, or W = 0 with what the columns without a penalty prove."""
+    """The certificate of a start with nonzero W, or of W = 0, without any iteration."""
     if start is None or not start.W.any():
         return tracker_at_zero(problem, tol, verbose).result(0)
     tracker = Tracker(problem, tol, verbose, "start")
@@ -56,8 +56,8 @@ def solve_cold(
     """Solve an RMR problem to a relative duality gap.
 
     The arguments are those of :func:`matreg.solvers.choose.solve_rmr`; `max_iter` counts Newton
-    steps. `finish` solves the problem from a point near its solution. It is tried once; where it
-    fails, the steps go on.
+    steps. `finish` solves the problem from a point near the solution. It is tried once; if it
+    fails, the Newton steps continue.
     """
     loss = problem.loss
     if np.isinf(loss.lower).all() and np.isinf(loss.upper).all():  # there is no interior
@@ -74,16 +74,16 @@ def solve_cold(
 
 
 def smaller_box(problem: RMRProblem) -> RMRProblem | None:
-    """The problem in a smaller box, if its own is larger than any solution needs.
+    """The problem in a smaller box; None if its box is not huge, or not bounded.
 
-    If the optimum of the smaller box is inside of it and inside of the tube, it is the optimum: the
-    certificate will tell. The tube is a little narrower there, so that rounding does not leave
-    it, which costs C times as much as it should in a huge box.
+    If the optimum in the smaller box is in the interior of the box and of the tube, it is the
+    optimum of the problem, which the certificate checks. The smaller problem has a slightly
+    narrower tube: otherwise rounding errors could leave the tube, which a huge C makes expensive.
     """
     loss = problem.loss
     largest = float(loss.size.max())
     if problem.homogeneous and loss.bounded:
-        # Much more than what the labels ask for.
+        # Much more than the labels require.
         enough = 1e5 * float(np.abs(label_ray(problem, np.inf)).max())
         if 0.0 < enough < largest:
             smaller = loss.scaled(enough / largest)
@@ -98,7 +98,10 @@ def attempt(
     max_iter: int,
     finish: Callable[[Start], SolverResult] | None,
 ) -> int:
-    """Solve the problem by the one that is posed, in its own box or a smaller one; count steps."""
+    """Solve the problem `posed`, in the original or a smaller box; return the number of steps.
+
+    Points are offered to the tracker, which belongs to the original problem.
+    """
     tracker.method = "interior point"
     run = InteriorPoint(posed, tracker)
     for step, _ in enumerate(run.iterate(run.start())):
@@ -117,16 +120,16 @@ def attempt(
 
 
 def may_finish(tracker: Tracker) -> bool:
-    """Whether a method that needs to be near the solution, which must not be degenerate, may try.
+    """Whether to try a method that needs a point near a solution that is not degenerate.
 
-    With more samples than matrices of the rank of W have dimensions the solution often is.
+    If there are more samples than the dimension of matrices of W's rank, it often is degenerate.
     """
     design, r = tracker.problem.design, tracker.W.rank
     return tracker.gap <= NEAR and design.n <= r * (design.p + design.q - r)
 
 
 def finished(tracker: Tracker, finish: Callable[[Start], SolverResult], n_iter: int) -> int:
-    """Offer what another method finds from the best point so far; its number of steps."""
+    """Offer the result of another method from the best point so far; return its number of steps."""
     found = finish(Start(tracker.W.matrix, tracker.gamma, tracker.beta))
     last, tracker.method = tracker.method, found.method
     tracker.offer_primal(found.W)

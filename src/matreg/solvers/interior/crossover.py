@@ -1,9 +1,9 @@
 """From an interior point in a huge box to the vertex near it.
 
 In a huge box the loss is steep: the rounding error of the interior point, times C, may exceed the
-rest of the objective. The multipliers still show the side of each sample
-(:mod:`..active_set.box_qp`), and given the sides the solution follows by linear algebra, as
-accurately as float64 allows.
+rest of the objective. The multipliers still determine the side of each sample
+(:mod:`..active_set.box_qp`). Given the sides, the solution follows by linear algebra, as accurately
+as float64 allows.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ from .interior_point import Best
 
 
 def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> None:
-    """Offer what a solution of the problem, or of the same in a smaller box, leads to."""
+    """Offer points near a solution of the problem, or of the same problem in a smaller box.
+
+    `posed` is the problem that `at` solves.
+    """
     problem, loss = tracker.problem, posed.loss
-    with contextlib.suppress(np.linalg.LinAlgError):  # numbers that no decomposition can bear
+    with contextlib.suppress(np.linalg.LinAlgError):  # the numbers may be too extreme
         if posed is not problem:
             tracker.offer_dual(lifted(problem, at.beta, loss))
         if at.W.rank:
@@ -38,20 +41,20 @@ def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> N
 
 
 def bounds_of(beta: Array, loss: PiecewiseLoss) -> Array:
-    """Size of the bound on the side where each multiplier is."""
+    """Absolute bound (n,) of each multiplier, on the side of its sign."""
     return np.where(beta > 0.0, loss.upper, -loss.lower)
 
 
 def free_samples(beta: Array, loss: PiecewiseLoss) -> Mask:
-    """Samples whose multiplier is neither zero nor at its bound."""
+    """Mask (n,) of the samples whose multiplier is neither zero nor at its bound."""
     size, margin = np.abs(beta), 1e-5
     return (size > margin * size.max(initial=0.0)) & (size < (1.0 - margin) * bounds_of(beta, loss))
 
 
 def tangent(W: Factors) -> Coordinates:
-    """Coordinates of the matrices ``U R + S V'``, which leave the rank of ``U diag(d) V'`` alone.
+    """Coordinates of the tangent space ``U R + S V'`` of matrices with the rank of W.
 
-    To project on them is to differentiate the thresholding of W, with hardly any threshold.
+    The projection on this space is the derivative of thresholding at W with a tiny threshold.
     """
     shrink = partial(soft_threshold, tau=1e-12 * float(W.d[0]))
     threshold = SmoothedThresholding(W.matrix, shrink, m=0.0, cut=0.0)
@@ -63,11 +66,11 @@ def onto_edges(
 ) -> Factors:
     """W of the same rank for which the free samples lie on the edges of the tube.
 
-    By the smallest changes of W that do it, in the directions that leave the rank alone. If there
-    are more free samples than such directions, those furthest inside of the box are taken.
+    The changes of W are as small as possible, within the tangent space of matrices of this rank. If
+    there are more free samples than dimensions, those furthest inside of the box are used.
     """
     loss = problem.loss
-    # They stay inside of the tube by more than rounding.
+    # The samples stay inside of the tube by more than rounding errors.
     margin = np.minimum(loss.epsilon, 1e-13 * float(np.abs(problem.y).max()))
     goal = problem.y - np.sign(beta) * (loss.epsilon - margin) - loss.curvature * beta
     room = W.rank * (problem.design.p + problem.design.q - W.rank) + len(gamma)
@@ -76,14 +79,14 @@ def onto_edges(
         return W
     samples, columns = problem.design.take(free), problem.unpenalised.take(free)
     Z = columns.columns(len(free))
-    for _ in range(4):  # each squares how far W is from the edges
+    for _ in range(4):  # Newton steps: the distance from the edges converges quadratically
         coordinates = tangent(W)
         rows = coordinates.of_samples(samples)
         off = goal[free] - samples.forward(W.matrix) - columns.times(gamma)
         if not (rows.size and np.isfinite(off).all() and np.isfinite(rows).all()):
             return W
         unit, d = float(np.abs(rows).mean()), rows.shape[1]
-        rows = np.hstack([rows, unit * Z])  # the columns Z, like the others
+        rows = np.hstack([rows, unit * Z])  # the columns Z, scaled like the others
         x = np.asarray(np.linalg.lstsq(rows, off, rcond=None)[0], dtype=np.float64)
         gamma = gamma + unit * x[d:]
         W = truncated(W.matrix + coordinates.adjoint(x[:d]), W.rank)
@@ -91,7 +94,7 @@ def onto_edges(
 
 
 def furthest_inside(beta: Array, loss: PiecewiseLoss, most: int) -> Index:
-    """The free samples, or those of them that are the furthest from zero and from their bounds."""
+    """Up to `most` free samples: those furthest from zero and from their bounds come first."""
     free = np.flatnonzero(free_samples(beta, loss))
     size, bound = np.abs(beta[free]), bounds_of(beta, loss)[free]
     depth = np.minimum(size / bound, 1.0 - size / bound)
@@ -99,11 +102,11 @@ def furthest_inside(beta: Array, loss: PiecewiseLoss, most: int) -> Index:
 
 
 def lifted(problem: RMRProblem, beta: Array, smaller: PiecewiseLoss) -> Array:
-    """Multipliers of the problem from those of the same one in a smaller box.
+    """Multipliers (n,) of the problem from those of the same problem in a smaller box.
 
-    In a huge box W hardly depends on its size, and so does not ``A'beta``, while beta grows with
-    the bounds it is at. So beta is scaled up with the box, and those inside of it are corrected
-    such that ``A'beta`` stays what it was.
+    In a huge box, W and ``A'beta`` hardly depend on the size of the box, while multipliers at a
+    bound grow with it. Therefore beta is scaled up with the box, and the free multipliers are
+    corrected so that ``A'beta`` does not change.
     """
     free = free_samples(beta, smaller)
     bound, small = bounds_of(beta, problem.loss), bounds_of(beta, smaller)
@@ -115,7 +118,7 @@ def lifted(problem: RMRProblem, beta: Array, smaller: PiecewiseLoss) -> Array:
 
 
 def multipliers_at(problem: RMRProblem, W: Factors) -> Array:
-    """Multipliers that make W stationary, within its rank, given the side of each sample there."""
+    """Multipliers (n,) for which W is stationary among matrices of its rank, given the sides."""
     residual = problem.y - problem.design.forward(W.matrix)
     residual -= problem.unpenalised.times(problem.primal_at(0.0, residual)[1])
     rounding = 1e-10 * float(np.abs(problem.y).max())
@@ -129,19 +132,19 @@ def multipliers_at(problem: RMRProblem, W: Factors) -> Array:
 
 
 def slope_at(problem: RMRProblem, W: Factors) -> Array:
-    """Derivative of the penalty at W within its rank: the image that beta must have there."""
+    """Derivative (p, q) of the penalty at W within its rank, which the image of beta must equal."""
     penalty, r = problem.penalty, W.rank
     slopes = penalty.ridge * W.d[:r] + penalty.derivative(W.d[:r])
     return (W.U[:, :r] * slopes) @ W.Vt[:r]
 
 
 def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Array) -> Array:
-    """Free multipliers changed in their box such that their `rows` add up to `goal` more.
+    """Multipliers (n,) with the free ones changed so that ``rows' beta[free]`` grows by `goal`.
 
-    And such that ``Z'beta = linear_gamma``.
+    They also satisfy ``Z'beta = linear_gamma``, and stay in the box unless the problem is large.
     """
     loss, columns = problem.loss, problem.unpenalised
-    unit = float(np.abs(rows).mean()) if len(rows) else 0.0  # the columns Z, like the others
+    unit = float(np.abs(rows).mean()) if len(rows) else 0.0  # scales the columns Z like the others
     rows = np.hstack([rows, unit * columns.take(free).columns(len(rows))])
     goal = np.append(goal, unit * (problem.linear_gamma - columns.sums(beta)))
     beta, lower, upper = beta.copy(), loss.lower[free], loss.upper[free]

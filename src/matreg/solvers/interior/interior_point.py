@@ -1,19 +1,19 @@
 """Interior point method with smoothed singular value thresholding.
 
 Barriers keep the dual variable beta inside of its box, with slacks ``s`` and multipliers ``m``
-(:mod:`matreg.barriers`); the pair of W and the spectral ball is kept on its own central path by the
-smoothed thresholding of the penalty (`linalg.thresholding`). With the ridge rho, the curvature k,
+(:mod:`matreg.barriers`); the smoothed thresholding of the penalty (`linalg.thresholding`) keeps W
+and the spectral ball on a central path, too. With the ridge rho, the curvature k,
 ``Z = A'beta - linear`` and a scaling ``sigma >= rho`` the equations at barrier parameter mu are
 
     A W + Z gamma - y + k beta + epsilon - m_0 + m_2 = 0,   the same with signs reversed for v,
     s m = mu,    Z'beta = linear_gamma,    SVT_{tau, sigma mu}(Z + (sigma - rho) W) = sigma W,
 
-and each of their Newton steps comes down to one linear system for beta and gamma
-(`linalg.bordered`). Without the smoothing the derivative of the thresholding would ignore the
-singular values below tau until they have crossed it, and the steps would stall where the optimum
-is degenerate.
+where the Z of ``Z gamma`` and ``Z'beta`` holds the unpenalised columns. Each Newton step for these
+equations reduces to one linear system for beta and gamma (`linalg.bordered`). Without the
+smoothing, the derivative of the thresholding would ignore singular values below tau until they
+cross tau, and the steps would stall if the optimum is degenerate.
 
-Predictor and corrector are those of Mehrotra (1992).
+The predictor and corrector steps are those of Mehrotra (1992).
 
 References
 ----------
@@ -39,11 +39,11 @@ from ..dual_points import best_on_ray, label_ray
 
 # sigma grows as W converges, up to this factor, so that small singular values are resolved too.
 HEAVIEST = 300.0
-# How often a step is halved while the thresholding is far from linear along it. With many samples
-# per coordinate and W next to zero the steps stall otherwise.
+# Largest number of times a step is halved while the thresholding is far from linear along it.
+# Otherwise the steps stall with many samples per coordinate and a small W.
 HALVINGS = 6
-# Steps in single precision, which halves their time. Problems that need more than these are
-# degenerate, and take half as many again without double precision.
+# Number of steps in single precision, which halves their time. Problems that need more steps are
+# degenerate, and would take 1.5 times as many steps without double precision.
 SINGLE_STEPS = 12
 EMPTY = np.zeros((0, 0))
 
@@ -61,12 +61,12 @@ class Point:
 
     @property
     def finite(self) -> bool:
-        """Whether all of it is a number: the linear algebra may fail in an extreme box."""
+        """Whether all numbers are finite: the linear algebra may fail in an extreme box."""
         parts = (self.beta, self.s, self.m, self.W, self.Z, self.gamma)
         return all(np.isfinite(part).all() for part in parts)
 
     def moved(self, step: float, direction: Point) -> Point:
-        """The point a step further."""
+        """The point after a step of this length in a direction."""
         return Point(
             self.beta + step * direction.beta,
             self.s + step * direction.s,
@@ -78,7 +78,7 @@ class Point:
 
 
 class Best(NamedTuple):
-    """The point of smallest gap, with W of low rank."""
+    """The point with the smallest gap, with low-rank W."""
 
     gap: float
     W: Factors
@@ -106,7 +106,7 @@ class InteriorPoint:
         self.best = Best(np.inf, tracker.W, tracker.gamma, tracker.beta)
 
     def fitting_size(self) -> float:
-        """Spectral norm of the least squares fit along ``A'y``, a first guess at that of W."""
+        """Spectral norm of the least squares fit along ``A'y``, a first guess of that of W."""
         x = self.problem.unpenalised.without(self.y)
         G = self.design.adjoint(x)
         image = self.design.forward(G)
@@ -116,7 +116,7 @@ class InteriorPoint:
         return abs(float(x @ image)) / curvature * float(np.linalg.norm(G, 2))
 
     def start(self) -> Point:
-        """Centre of the box, shifted along the labels, with multipliers that match it."""
+        """Starting point: beta is a multiple of the labels, moved into the interior of the box."""
         loss = self.problem.loss
         beta = label_ray(self.problem, 0.9)
         beta, slacks = self.box.slacks(beta, self.margin(beta))
@@ -133,7 +133,7 @@ class InteriorPoint:
         return Point(beta, slacks, np.where(self.box.present, m, 0.0), W, gamma, Z)
 
     def margin(self, beta: Array) -> Array:
-        """Smallest slacks to start with: a fraction of the box or, in a huge one, of beta."""
+        """Smallest slacks (n,) at the start: a fraction of the box or, in a huge box, of beta."""
         loss = self.problem.loss
         width = np.where(
             self.box.kinked, np.minimum(loss.upper, -loss.lower), loss.upper - loss.lower
@@ -143,11 +143,11 @@ class InteriorPoint:
         return 0.05 * np.where(np.isfinite(width), width, 1.0)
 
     def mu(self, point: Point) -> float:
-        """Mean complementarity."""
+        """Mean complementarity of a point, its barrier parameter."""
         return self.box.mean(point.s, point.m)
 
     def iterate(self, point: Point) -> Iterator[Point]:
-        """Newton steps until the tracker is satisfied or no progress is made."""
+        """Newton steps until the tracker has converged or no progress is made; yields points."""
         best, lowest, since = np.inf, np.inf, 0
         while True:
             system = self.linearise(point)
@@ -156,7 +156,7 @@ class InteriorPoint:
             # A barrier parameter may underflow in a box that is larger than the solution needs.
             if self.tracker.converged or not np.isfinite(gap) or self.mu(point) == 0.0:
                 return
-            # While the bound is below zero only the barrier parameter tells of progress.
+            # While the bound is below zero, only the barrier parameter measures progress.
             mu = self.mu(point)
             progress = 0.0 < gap < 0.9 * best or mu < 0.9 * lowest
             best, lowest = min(best, max(gap, 0.0)), min(lowest, mu)
@@ -172,7 +172,7 @@ class InteriorPoint:
             self.steps += 1
 
     def linearise(self, point: Point) -> ThresholdingAt:
-        """Thresholding at the current point, with the images under A that the step needs."""
+        """Thresholding at the current point, with the products with A that the step needs."""
         dense = singular_values(point.W)
         sigma, cut = self.scaling(point.W, dense)
         smoothing = self.smoothing(sigma, self.mu(point))
@@ -201,28 +201,28 @@ class InteriorPoint:
         return SmoothedThresholding(M, lambda d, m: penalty.threshold(d, sigma, m), smoothing, cut)
 
     def scaling(self, W: Array, d: Array) -> tuple[float, float]:
-        """Weight of W, of singular values d, beside Z, and which slopes are negligible with it."""
-        # A W smaller than what fits the labels says nothing yet about its final size.
+        """The sigma for W with singular values d, and the largest slope that counts as zero."""
+        # If W is smaller than needed to fit the labels, its final size is not known yet.
         norm = max(float(d[0]), self.size)
         moved = 0.0 if self.last_W is None else float(np.linalg.norm(W - self.last_W))
         settled = 0.1 * float(np.linalg.norm(W)) / moved if moved > 0.0 else 1.0
         self.last_W = W
         weight = min(max(settled, 1.0), HEAVIEST)
         sigma = max(self.ridge, weight * self.tau / norm) if norm > 0.0 else self.ridge
-        # While W moves a lot, a direction that is right to a hundredth is as good. Later, small
-        # slopes count by what they are relative to sigma: where the optimum is degenerate, 1e-4
-        # without the weight costs half as many steps again.
+        # While W changes a lot, a direction with an error of 1 % is good enough. Later, slopes
+        # matter relative to sigma: if the optimum is degenerate, 1e-4 without the weight takes 1.5
+        # times as many steps.
         return sigma, 1e-2 if weight == 1.0 else 1e-5 * weight
 
     def smoothing(self, sigma: float, mu: float) -> float:
-        """Smoothing of the thresholding that goes with a barrier parameter."""
-        # A wider one would say nothing about the solution. A product may be infinite, a power not.
+        """Smoothing of the thresholding for a barrier parameter."""
+        # More smoothing would hide the solution. A power would raise an error on overflow.
         return min(sigma * mu, 0.1 * self.tau * (0.1 * self.tau))
 
     def offer(self, point: Point, system: ThresholdingAt) -> float:
-        """Offer the points at hand to the tracker; return the gap of this run."""
+        """Offer beta and the low-rank W of a point to the tracker; return the gap of this run."""
         beta = point.beta
-        # A multiple of beta may be the better bound: tau >> ||W|| makes it sensitive to scale.
+        # A multiple of beta may give a better bound, which is sensitive to scale if tau >> ||W||.
         dual, t = best_on_ray(self.problem, beta, singular_values(point.Z))
         if dual > self.tracker.dual:
             self.tracker.offer_dual(t * beta, t * point.Z)
@@ -243,25 +243,26 @@ class InteriorPoint:
         return gap
 
     def penalty_value(self, W: Array, d: Array) -> float:
-        """Penalty and linear term of a W with singular values d, with the constant."""
+        """Penalty and linear term of W with singular values d, plus the constant."""
         linear = 0.0 if self.problem.linear is None else float(np.vdot(self.problem.linear, W))
         return self.problem.penalty.value(d) + linear + self.problem.constant
 
     def least(self, dual: float) -> float:
-        """The bound, no worse than that of beta = 0 where this is feasible."""
+        """The bound, or that of beta = 0 if this point is feasible and better."""
         return max(dual, self.problem.constant) if self.problem.homogeneous else dual
 
     def direction(
         self, point: Point, system: ThresholdingAt, gap: float
     ) -> tuple[Point, float, float]:
-        """Predictor and corrector; how far to go and the barrier parameter it aims at."""
+        """Direction by predictor and corrector, step length, and target barrier parameter."""
         step = NewtonStep(self, point, system)
         products = point.s * point.m
         affine = step.box(-products)
         length = step.longest(affine)
         after = float(np.vdot(point.s + length * affine.s, point.m + length * affine.m))
         mu, count = self.mu(point), self.box.count
-        # The barrier must not run ahead of the gap, unless the prediction holds well anyway.
+        # The barrier parameter must not shrink much faster than the gap, unless the predictor step
+        # is nearly a full one.
         lead = 0.1 * (1.0 - length)
         floor = lead * gap / (count + 2 * min(point.W.shape))
         target = max(centring(mu, after / count), floor)
@@ -272,7 +273,7 @@ class InteriorPoint:
     def shortened(
         self, point: Point, direction: Point, system: ThresholdingAt, mu: float, length: float
     ) -> float:
-        """Halve the step while the thresholding is too far from what its derivative said."""
+        """Step length, halved while the thresholding is too far from its linearisation."""
         sigma, smoothing = system.sigma, self.smoothing(system.sigma, mu)
         threshold = system.threshold
         off = float(np.linalg.norm(threshold.compose(threshold.value(smoothing)) - sigma * point.W))
@@ -290,7 +291,7 @@ class InteriorPoint:
 
 @dataclass
 class ThresholdingAt:
-    """Thresholding around a point, the singular values of W and the images of some matrices."""
+    """Thresholding around a point, the singular values of W, and products of A with matrices."""
 
     sigma: float
     dense: Array
@@ -320,7 +321,7 @@ class NewtonStep:
         self.drift, self.A_drift = system.drift, system.A_drift
 
     def aim_at(self, mu: float) -> None:
-        """Let the thresholding aim at the smoothing of `mu` instead of none."""
+        """Set the target of the thresholding to the smoothing for `mu` instead of no smoothing."""
         system = self.system
         smoothing = self.run.smoothing(system.sigma, mu)
         change = system.slope_psi * (system.threshold.value(smoothing) - system.plain)
@@ -329,9 +330,9 @@ class NewtonStep:
         self.A_drift = system.A_drift + self.run.design.forward(shift)
 
     def box(self, wish: Array) -> Point:
-        """Direction of slacks, multipliers and gamma for a wished change of ``s m``.
+        """Direction of beta, slacks, multipliers and gamma for a change `wish` (4, n) of ``s m``.
 
-        In place of W is how it follows Z, if the linear system knows.
+        Instead of W it holds the response of W to the change of Z, if the linear system yields it.
         """
         rhs = self.barriers.rhs(wish) - self.A_drift
         solved, dgamma = self.solve(rhs, self.missing)
@@ -341,11 +342,11 @@ class NewtonStep:
         return Point(dbeta, ds, dm, response, dgamma, EMPTY)
 
     def longest(self, direction: Point) -> float:
-        """Longest step of at most 1 within the box."""
+        """Longest step of at most 1 that stays within the box."""
         return largest_step((self.point.s, direction.s), (self.point.m, direction.m))
 
     def complete(self, direction: Point) -> Point:
-        """The same direction with those of W and Z, from how W follows Z if that is known."""
+        """The same direction with those of W and Z; the response of W is computed if not known."""
         system, sigma, response = self.system, self.system.sigma, direction.W
         dZ = self.run.design.adjoint(direction.beta)
         if not response.size:

@@ -1,8 +1,8 @@
-"""Fits without one of the samples, all of them from the fit to all samples.
+"""Leave-one-out: fits without one of the samples, computed from the fit to all samples.
 
-residuals    leave-one-out residuals, leverage, influence, and how far to trust them
-response     how predictions follow the dual variables
-pivoting     the exact removal of a sample, with that response held fixed
-refits       true fits without the few samples that are in doubt
+residuals    leave-one-out residuals, leverage, influence, and their errors
+response     linear response of the predictions to the dual variables
+pivoting     exact removal of a sample, with this response held fixed
+refits       actual refits without the few samples whose residuals are uncertain
 intervals    prediction intervals: jackknife+
 """

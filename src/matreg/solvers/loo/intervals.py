@@ -16,22 +16,22 @@ from ..._typing import Array
 def jackknife_plus(
     residuals: Array, predictions: Array, confidence: float = 0.9
 ) -> tuple[Array, Array]:
-    """Intervals that cover a new label with about the probability `confidence`.
+    """Prediction intervals that cover a new label with about the probability `confidence`.
 
     With ``alpha = 1 - confidence`` the lower end is the ``floor(alpha (n + 1))``-th smallest of
     ``f_i(x) - |r_i|`` and the upper one the ``ceil((1 - alpha) (n + 1))``-th smallest of
-    ``f_i(x) + |r_i|``, where f_i is the fit without sample i and r_i its residual there. For
-    samples that are exchangeable the coverage is at least ``1 - 2 alpha``, whatever the model, and
-    ``1 - alpha`` as a rule.
+    ``f_i(x) + |r_i|``, where f_i is the fit without sample i and r_i the residual of sample i in
+    this fit. For exchangeable samples the coverage is at least ``1 - 2 alpha``, whatever the model,
+    and typically ``1 - alpha``.
 
     Parameters
     ----------
     residuals : ndarray of shape (n,)
         Leave-one-out residuals, in the units of the labels.
     predictions : ndarray of shape (n, m)
-        Predictions of m new samples by the fits without each of the n samples.
+        Predictions of m new samples by the n fits that each leave out one sample.
     confidence : float, default=0.9
-        Probability to cover, above 0 and at most ``n / (n + 1)``.
+        Target coverage, above 0 and at most ``n / (n + 1)``.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def jackknife_plus(
             f"confidence must be above 0 and at most n / (n + 1) = {n / (n + 1.0):.3g} for n = {n} "
             f"samples; got {confidence!r}."
         )
-    # Rounding must not turn 0.9 * 10 into a tenth of ten: 9.000000000000002 is 9.
+    # Rounding must not change the rank: 9.000000000000002 counts as 9.
     rank = min(int(np.ceil(confidence * (n + 1) - 1e-9)), n)
     size = np.abs(residuals)[:, None]
     upper = np.partition(predictions + size, rank - 1, axis=0)[rank - 1]

@@ -1,22 +1,21 @@
-"""A box-constrained quadratic problem without one of its samples, from the solution with it.
+"""A box-constrained quadratic problem without one of its samples, from the solution with all.
 
-With the derivative of the thresholding held fixed, a fit to all samples but i is a quadratic
+With the derivative of the thresholding held fixed, the fit to all samples except i is a quadratic
 problem in the box of the dual variables, whose solution with i is known. With ``e = r - D beta``
-(D the curvature of the loss) changes obey ``de = -(K + D) dbeta``, and each sample is on one of
+(D the curvature of the loss) changes satisfy ``de = -(K + D) dbeta``, and each sample is on one of
 five sides:
 
     0      inside of the tube      beta = 0,                |e| <= epsilon
     +-1    on its edge             e = +-epsilon,           beta free
     +-2    outside                 beta at its bound,       +-e >= epsilon
 
-On an edge de is known and dbeta is not; elsewhere dbeta is known and de is not. The known numbers
-give the unknown ones by a linear map T (the principal pivot transform of ``-(K + D)``). T for other
-sides follows from that for the first ones by a system of as many equations as samples have changed
-between edge and elsewhere, so that one matrix serves all samples that are removed. Sides that turn
-out to be wrong change all at once (block principal pivoting: Portugal, Judice and Vicente, Math.
-Comp. 1994). If that does not end, beta_i goes to 0 step by step, from one change of a side to the
-next (G. Cauwenberghs and T. Poggio, Incremental and decremental support vector machine learning,
-NIPS 2000).
+On an edge de is known and dbeta is not; elsewhere dbeta is known and de is not. A linear map T (the
+principal pivot transform of ``-(K + D)``) maps the known numbers to the unknown ones. T for other
+sides follows from T for the first sides by a linear system with one equation per sample that has
+moved to or from an edge, so that one matrix serves all samples that are removed. All wrong sides
+are changed at once (block principal pivoting: Portugal, Judice and Vicente, Math. Comp. 1994). If
+this does not terminate, beta_i moves to 0 step by step, from one change of a side to the next (G.
+Cauwenberghs and T. Poggio, Incremental and decremental support vector machine learning, NIPS 2000).
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ from ...linalg.bordered import cholesky
 from ...losses.piecewise import PiecewiseLoss
 from ..active_set.box_qp import next_sides, without_inside
 
-# Curvature that stands for that of a kink, relative to the scale: with more samples on an edge than
+# Curvature that is used at a kink, relative to the scale: with more samples on an edge than
 # coordinates, K alone is singular.
 KINK = 1e-7
-# Violations that are rounding, relative to bounds and residuals.
+# Violations up to this size, relative to bounds and residuals, count as rounding errors.
 ROUNDING = 1e-7
 
 
 class Solution(NamedTuple):
-    """Dual variables, ``e`` and sides (n,) without a sample, and whether the search has ended."""
+    """Dual variables, ``e`` and sides (n,) without a sample, and whether the search terminated."""
 
     beta: Array
     e: Array
@@ -49,7 +48,11 @@ class Solution(NamedTuple):
 
 
 def transform(F: Array, D: Array, free: Mask) -> Array:
-    """The map T of (de on the edge, dbeta elsewhere) to (dbeta on the edge, de elsewhere)."""
+    """The map T (n, n) of (de on the edge, dbeta elsewhere) to (dbeta on the edge, de elsewhere).
+
+    F (n, d) holds coordinates with ``K = F F'``, D (n,) the curvature; `free` are samples on the
+    edge.
+    """
     n, edge, rest = len(F), np.flatnonzero(free), np.flatnonzero(~free)
     T = np.empty((n, n))
     K = F @ F.T
@@ -71,11 +74,11 @@ class Pivoting:
     F : ndarray of shape (n, d)
         Coordinates with ``K = F F'``.
     loss : PiecewiseLoss
-        Bounds, tube and curvature.
+        The losses, which determine bounds, tube and curvature.
     r, beta : ndarray of shape (n,)
         Residuals and dual variables of the solution.
     scale : float
-        What turns dual variables into residuals.
+        Factor that converts dual variables to the size of residuals.
     """
 
     def __init__(self, F: Array, loss: PiecewiseLoss, r: Array, beta: Array, scale: float) -> None:
@@ -87,13 +90,13 @@ class Pivoting:
         self.beta = np.where(self.free, beta, self.bounds(self.side))
         self.e = np.where(self.free, loss.epsilon * self.side, r - self.D * self.beta)
         self.T = transform(F, self.D, self.free)
-        self.columns = np.ascontiguousarray(self.T.T)  # many of them are taken, again and again
+        self.columns = np.ascontiguousarray(self.T.T)  # columns of T are accessed often
         bounded = np.where(np.isfinite(loss.size), loss.size, np.abs(beta).max(initial=0.0))
         self.small_beta = ROUNDING * bounded
         self.small_e = ROUNDING * (float(np.abs(r).max(initial=0.0)) + loss.epsilon)
 
     def inside(self, i: int, solution: Solution) -> Mask:
-        """Samples but i with dual variables surely inside of their bounds: residuals are fixed."""
+        """Samples other than i whose dual variables are clearly inside of their bounds (mask)."""
         loss, beta = self.loss, solution.beta
         small = 1e-5 * np.minimum(loss.size, np.abs(beta).max(initial=0.0))
         within = (beta > loss.lower + small) & (beta < loss.upper - small)
@@ -101,14 +104,14 @@ class Pivoting:
         return within & (self.no_inside | (np.abs(beta) > small))
 
     def bounds(self, side: Array) -> Array:
-        """Dual variables of samples that are not on an edge."""
+        """Dual variables (n,) of samples that are not on an edge; 0 on an edge."""
         return np.where(side == 2.0, self.loss.upper, np.where(side == -2.0, self.loss.lower, 0.0))
 
     def without(self, i: int) -> Solution:
         """Solution without sample i.
 
-        With many samples most are far from an edge and stay on their sides: the search is among
-        the others, and starts again among all of them if that turns out to be wrong.
+        Of many samples, most are far from an edge and stay on their sides: only the sides of the
+        others are searched. If the result is not a solution, the sides of all samples are.
         """
         start = Solution(self.beta, self.e, self.side.copy(), True)
         start.side[i] = 0.0
@@ -123,9 +126,9 @@ class Pivoting:
         return self._from(i, start, self.e)
 
     def _near(self, i: int) -> Index:
-        """Sample i, those on an edge, and those that may reach one without i, in order.
+        """Indices of i, of samples on an edge, and of those that may reach one without i, in order.
 
-        To first order no e changes by more than the distance of these from an edge.
+        The last ones are at most as far from an edge as the largest first-order change of any e.
         """
         scale = self.T[i, i] if self.free[i] else 1.0
         move = np.where(self.free, 0.0, np.abs(self.beta[i] / scale * self.columns[i]))
@@ -135,7 +138,7 @@ class Pivoting:
         return np.flatnonzero(near)
 
     def _of(self, rows: Index) -> Pivoting:
-        """The problem in which all samples but these keep their sides."""
+        """The problem in which all samples except `rows` keep their sides."""
         part = copy.copy(self)
         for name in ("r", "D", "no_inside", "side", "free", "beta", "e", "small_beta", "small_e"):
             setattr(part, name, getattr(self, name)[rows])
@@ -143,21 +146,21 @@ class Pivoting:
         return part
 
     def shifted(self, i: int, solution: Solution, shift: Array) -> Solution:
-        """The solution without sample i if predictions move by `shift` (n,)."""
+        """The solution without sample i if the predictions change by `shift` (n,)."""
         return self._from(i, solution, self.e - shift)
 
     def _from(self, i: int, start: Solution, e: Array) -> Solution:
-        """Solution without sample i from one nearby, with `e` that of all samples."""
+        """Solution without sample i from a nearby one; `e` (n,) is that of the full solution."""
         return self._all_at_once(i, start, e) or self._one_by_one(i, start, e)
 
     def residuals_of(self, solution: Solution) -> Array:
-        """Residuals (n,) of all samples, with the intercept that follows the dual variables."""
+        """Residuals (n,) of all samples for a solution, including the change of the intercept."""
         return self.r + solution.e - self.e + self.D * (solution.beta - self.beta)
 
     def _all_at_once(self, i: int, start: Solution, e0: Array) -> Solution | None:
-        """Solution by changing all wrong sides at once; None where that does not end.
+        """Solution by changing all wrong sides at once; None if this does not terminate.
 
-        It gives up after three rounds in which no fewer samples were on a wrong side.
+        The search stops after three rounds that did not reduce the number of wrong sides.
         """
         side, fewest, patience = start.side, len(self.side) + 1, 3
         while patience > 0:
@@ -182,10 +185,10 @@ class Pivoting:
     def _one_by_one(self, i: int, start: Solution, e0: Array) -> Solution:
         """Solution along the straight path from the start, from one change of sides to the next.
 
-        Between two changes all numbers are linear in beta_i, or in the share of the shift.
+        Between two changes, beta and e are linear in beta_i, or in the share of the shift.
         """
         side, beta, e, last = start.side.copy(), start.beta, start.e, -1
-        for _ in range(200):  # few samples need more than a dozen changes
+        for _ in range(200):  # more than a dozen changes are rarely needed
             end_beta, end_e = self._solve(side, i, e0)
             reach, after = self._reach(side, beta, e, end_beta, end_e)
             reach[i] = np.inf
@@ -201,15 +204,15 @@ class Pivoting:
     def _reach(
         self, side: Array, beta: Array, e: Array, end_beta: Array, end_e: Array
     ) -> tuple[Array, Array]:
-        """Share of the way at which each sample leaves its side, and the side it goes to."""
+        """Share of the way at which each sample leaves its side, and its next side; both (n,)."""
         loss, no_inside = self.loss, self.no_inside
         dbeta, de = end_beta - beta, end_e - e
         up = dbeta > 0.0
-        # A free sample goes to the bound ahead, or to zero if that comes first.
+        # A free sample moves to the bound ahead, or to zero if zero comes first.
         ends = no_inside | (np.where(side < 0.0, -1.0, 1.0) * dbeta > 0.0)
         bound = np.where(ends, np.where(up, loss.upper, loss.lower), 0.0)
         to = np.where(ends, np.where(up, 2.0, -2.0), 0.0)
-        # Another sample goes to the edge ahead; outside, to the edge of its side, and only inwards.
+        # Any other sample moves to the edge ahead; if it is outside, to the edge of its side.
         sign = np.where(side == 0.0, np.sign(de), np.sign(side))
         leaves = np.where(side == 0.0, np.where(de > 0.0, loss.upper, -loss.lower) > 0.0,
                           sign * de < 0.0)  # fmt: skip
@@ -222,7 +225,7 @@ class Pivoting:
         return reach, np.where(free, to, sign)
 
     def _solve(self, side: Array, i: int, e: Array) -> tuple[Array, Array]:
-        """Dual variables and ``e`` for given sides without sample i, from where it has been."""
+        """Dual variables and ``e`` without sample i for given sides; `e` is the previous one."""
         free = np.abs(side) == 1.0
         known_beta = self.bounds(side) - self.beta
         known_beta[i] = -self.beta[i]
@@ -248,9 +251,9 @@ class Pivoting:
 def sides_at(loss: PiecewiseLoss, r: Array, beta: Array, scale: float) -> Array:
     """The side of each sample at a solution.
 
-    There one of two numbers is zero: the distance of the dual variable from its bound, or from
-    zero, and that of the residual from the edge. What rounding leaves of it is the smaller one,
-    with the scale that turns dual variables into residuals.
+    At a solution one of two numbers is zero: the distance of the dual variable from its bound, or
+    from zero, and the distance of the residual from the edge. Because of rounding errors, the
+    smaller one counts as zero, with `scale` as the factor from dual variables to residuals.
     """
     e = r - loss.curvature * beta
     up = np.where(beta == 0.0, e, beta) > 0.0

@@ -1,4 +1,4 @@
-"""Leave-one-out residuals with true fits for the few samples whose formula is in doubt."""
+"""Leave-one-out residuals with actual refits for the few samples whose formula is uncertain."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from ..warm_start import Start
 from .pivoting import ROUNDING
 from .residuals import LeaveOneOut, stages
 
-# Residuals of a problem (n,) to those of the labels, such as counts minus their means.
+# Maps residuals of a problem (n,) to those that users see, such as counts minus their means.
 Shown = Callable[[Array], Array]
-# Fits that measure the error of the others.
+# Number of refits that estimate the error of the samples that are not refitted.
 CHECKS = 5
 
 
 @dataclass(frozen=True)
 class Refined:
-    """Fits without each of the samples, of which some are refits.
+    """Leave-one-out results, some of which are from actual refits.
 
     Attributes
     ----------
     formula : LeaveOneOut
-        Those from one fit.
+        Results of the formula, which needs only one fit.
     residuals : ndarray of shape (n,)
-        True ones where the samples were refitted, else of second order.
+        Leave-one-out residuals: exact ones for refitted samples, else with second-order terms.
     refitted : ndarray of bool of shape (n,)
-        Samples that were refitted.
+        Samples that were left out in an actual refit.
     doubt : float
-        Mean error that the others may have, relative to the mean residual: the size of their
+        Estimated mean error of the other samples, relative to the mean residual: the size of their
         second-order terms plus the error that the checks have found. NaN without checks, as with
-        too many samples; infinite where the fits without one sample are not unique.
+        too many samples; infinite if the fits without one sample are not unique.
     changes : dict of tuples
-        By refitted sample: changes of W (p, q), of the columns' coefficients (k,) and of all
+        Per refitted sample: changes of W (p, q), of the columns' coefficients (k,) and of all
         predictions (n,).
     """
 
@@ -53,7 +53,8 @@ class Refined:
     def predictions(self, X: Array, columns: Array, f: Array) -> Array:
         """Predictions (n, m) of samples X (m, p, q) by all fits without one sample.
 
-        Their unpenalised columns are (m, k), and f (m,) are their predictions by the fit to all.
+        `columns` (m, k) are their unpenalised columns, and f (m,) their predictions by the fit to
+        all samples.
         """
         n = len(self.residuals)
         out = self.formula.shifts[:n] @ self.formula.response.of(X, columns).T
@@ -63,10 +64,10 @@ class Refined:
 
     @cached_property
     def influence(self) -> Array:
-        """Root mean square change of all predictions as a sample is removed, (n,).
+        """Root mean square change (n,) of all predictions when a sample is removed.
 
-        In the units of the labels; its square is Cook's distance up to a constant factor. NaN with
-        too many samples.
+        The influence has the units of the labels; its square is Cook's distance up to a constant
+        factor. NaN with too many samples.
         """
         n = len(self.residuals)
         if self.formula.dbeta is None:
@@ -88,14 +89,14 @@ def refined(
     most: int = 100,
     shown: Shown = np.asarray,
 ) -> Refined:
-    """Fit again without some samples until the error of the others is small.
+    """Refit without some samples until the estimated error of the other residuals is small.
 
-    The second-order terms say where residuals are in doubt, and sometimes they are far too small.
-    So the first fits leave out the sample with the largest term and the one whose residual moves
-    most, which may decide the mean by itself. Five further ones, at equal distances in the order
-    of the terms, measure the errors of the samples that are not refitted. The other fits leave out
-    the samples with the largest terms, before all others those whose term is more than half of the
-    first-order change. Where five samples or fewer would be left, these are refitted, too.
+    The second-order terms show which residuals are uncertain, but sometimes they are far too small.
+    Therefore the first refits leave out the sample with the largest term and the one whose residual
+    changes most, which may dominate the mean. Five further refits, for samples equally spaced in
+    the order of the terms, estimate the errors of the samples that are not refitted. The other
+    refits leave out the samples with the largest terms, first those whose term is more than half of
+    the first-order change. If five samples or fewer would remain, they are refitted, too.
 
     Parameters
     ----------
@@ -104,19 +105,20 @@ def refined(
     problem : Problem
         The problem with all samples.
     W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
-        Its solution, from which the fits start.
+        Solution of the problem, from which the refits start.
     most : int, default=100
-        Largest number of fits.
+        Largest number of refits.
     shown : callable, default=numpy.asarray
-        Residuals that users see, from those of the problem (n,): terms, errors and sizes are of
-        these. For smooth losses those of the problem are linear predictors, and these are not.
+        Maps the residuals (n,) of the problem to those that users see, for which terms, errors and
+        sizes are computed. For smooth losses, residuals of the problem are on the scale of the
+        linear predictor.
 
     Returns
     -------
     Refined
-        Residuals, which samples were refitted, and the doubt that is left.
+        Residuals, the refitted samples, and the remaining doubt.
     """
-    own = len(beta)  # those beyond are of a ridge on covariates
+    own = len(beta)  # further samples belong to a ridge on covariates
     out, done, off = (loo.residuals + loo.error)[:own], np.zeros(own, dtype=bool), 0.0
     changes: dict[int, tuple[Array, Array, Array]] = {}
     lean = replace(loo, removals=None)  # the samples need not be kept
@@ -125,12 +127,12 @@ def refined(
     seen = shown(out)
     linear = shown(loo.residuals[:own])
     terms, moves = np.abs(seen - linear), np.abs(linear - shown(loo.training[:own]))
-    # Of terms that shrink by less than half the further ones sum up to more than the last one.
+    # If the terms shrink by less than half, the omitted ones sum up to more than the last one.
     slow = terms > np.maximum(0.5 * moves, ROUNDING * np.abs(seen).max(initial=0.0))
     sizes = terms.copy()
     terms[slow | ~loo.ended[:own]] = np.inf
-    terms[loo.beta[:own] == 0.0] = 0.0  # nothing changes without them
-    # Of those in doubt the largest come first: there may be more than can be refitted.
+    terms[loo.beta[:own] == 0.0] = 0.0  # removing these samples changes nothing
+    # The largest uncertain terms come first: there may be more than can be refitted.
     order = np.lexsort((-sizes, -terms))[: np.count_nonzero(loo.beta[:own])]
     first = order[:1] if len(order) < 2 else np.array([order[0], max(order[1:], key=moves.item)])
     rest = order[~np.isin(order, first)]
@@ -151,7 +153,7 @@ def refined(
     with span(stages(problem)[1], 1.0):
         for k, i in enumerate(track(queue, "refits", len(queue))):
             if k >= enough and len(order) - k > CHECKS and doubt() <= 0.02:
-                break  # less is not worth a fit
+                break  # a smaller error is not worth a refit
             before, done[i] = seen[i], True
             changes[int(i)] = change_without(problem, int(i), W, gamma, every)
             out[i] = loo.training[i] - changes[int(i)][2][i]
@@ -164,7 +166,7 @@ def refined(
 def change_without(
     problem: Problem, i: int, W: Factors, gamma: Array, beta: Array
 ) -> tuple[Array, Array, Array]:
-    """Changes of W, gamma and all predictions in the fit without sample i."""
+    """Changes of W (p, q), gamma (k,) and all predictions (n,) in the fit without sample i."""
     rest, keep = without(problem, i)
     coef, others = solve_again(rest, W, gamma, beta[keep])
     dW, dgamma = coef.matrix - W.matrix, others - gamma
@@ -172,12 +174,12 @@ def change_without(
 
 
 def without(problem: Problem, i: int) -> tuple[Problem, Mask]:
-    """The problem without a sample, and which samples it has."""
+    """The problem without sample i, and the mask (n,) of its samples."""
     keep = np.arange(problem.design.n) != i
     return problem.take(keep), keep
 
 
 def solve_again(problem: Problem, W: Factors, gamma: Array, beta: Array) -> tuple[Factors, Array]:
-    """Solution (W, gamma) of a problem, to a relative gap of 1e-6, from that of one nearby."""
+    """Solution (W, gamma) to a relative gap of 1e-6, starting from that of a nearby problem."""
     result = solve_problem(problem, tol=1e-6, start=Start(W.matrix, gamma, beta))
     return result.W, result.gamma

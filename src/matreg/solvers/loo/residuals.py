@@ -1,17 +1,18 @@
 """Leave-one-out residuals of all samples from one fit.
 
-Removing sample i sends its dual variable to 0. The others follow: those on a kink of the loss keep
-their residuals, those on a curved piece move along it, those at a bound keep their dual variables,
-and W follows by the derivative of the thresholding (:mod:`.response`). To first order the residual
-without i is ``r_i + beta_i S_i`` with
+Removing sample i sets its dual variable to 0. Other samples on a kink of the loss keep their
+residuals, those on a curved piece move along it, those at a bound keep their dual variables, and W
+changes according to the derivative of the thresholding (:mod:`.response`). To first order the
+residual without i is ``r_i + beta_i S_i`` with
 
     S_i = K_ii - K_iV (K_VV + D)^-1 K_Vi,      i not in V,
     S_i = 1 / ((K_VV + D)^-1)_ii - D_ii,       i in V,
 
-with V the samples whose dual variables can move, D the inverse second derivative of the loss (0 at
-a kink) and K the response. For the squared loss and tau = 0 it is the exact shortcut of ridge
-regression. Where the others do not stay on their pieces of the loss, the quadratic problem without
-i is solved exactly (:mod:`.pivoting`), so that the only error is that of the linear response of W.
+with V the samples whose dual variables can change, D the inverse second derivative of the loss (0
+at a kink) and K the response. For the squared loss and tau = 0 this is the exact leave-one-out
+formula of ridge regression. If other samples do not stay on their pieces of the loss, the quadratic
+problem without i is solved exactly (:mod:`.pivoting`), so that the only error is that of the linear
+response of W.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from .response import Response
 
 @dataclass(frozen=True)
 class Removals:
-    """Solutions without one sample each, None where nothing changes."""
+    """Solutions that each leave out one sample; None for samples whose removal changes nothing."""
 
     problem: Problem
     pivoting: Pivoting
@@ -46,7 +47,7 @@ class Removals:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Fits without each of the samples.
+    """Leave-one-out results of all samples, computed from one fit.
 
     Attributes
     ----------
@@ -54,24 +55,24 @@ class LeaveOneOut:
         Residuals of the fit to all samples, in the units of the labels (of the linear predictor
         for smooth losses).
     residuals : ndarray of shape (n,)
-        Residual of each sample for the fit without it.
+        Residual of each sample in the fit without this sample.
     leverage : ndarray of shape (n,)
-        Slope by which the prediction of a sample follows its own label, from 0 to 1; they sum up
-        to the degrees of freedom.
+        Derivative of the prediction of a sample with respect to its label, from 0 to 1; the sum is
+        the degrees of freedom.
     beta : ndarray of shape (n,)
-        Dual variables of the fit to all samples; where they are 0 nothing changes.
+        Dual variables of the fit to all samples; removing a sample with beta 0 changes nothing.
     ended : ndarray of bool of shape (n,)
-        Whether the quadratic problem without the sample was solved to its end.
+        Whether the quadratic problem without the sample was solved completely.
     response : Response
-        How predictions follow the dual variables.
+        Linear response of the predictions to the dual variables.
     unique : bool
-        Whether W and the coefficients of the columns are unique without each of the samples. Of an
-        interval of intercepts, without other columns, the middle is the solution, as of every fit.
+        Whether W and the coefficients of the columns are unique in all fits without one sample. If
+        the intercept is the only column and the best intercepts are an interval, its middle is the
+        solution, as in every fit.
     dbeta : ndarray of shape (n, n) or None
-        Changes of all dual variables, one row per sample that is removed; None where there are too
-        many samples.
+        Changes of all dual variables, one row per removed sample; None with too many samples.
     dgamma : ndarray of shape (n,)
-        Changes of the intercept beyond those that follow `dbeta`.
+        Changes of the intercept in addition to those that `dbeta` implies.
     """
 
     training: Array
@@ -87,10 +88,10 @@ class LeaveOneOut:
 
     @cached_property
     def error(self) -> Array:
-        """Second-order term of the residuals (n,), which linear models of W and the loss miss.
+        """Second-order term of the residuals (n,), which the linear models of W and loss miss.
 
-        The residuals plus this term are more accurate; where the term is large, do not trust
-        either. It takes a singular value decomposition per sample.
+        The residuals plus this term are more accurate; if the term is large, neither is reliable.
+        The computation takes one singular value decomposition per sample.
         """
         out = np.zeros(len(self.beta))
         if self.removals is None:
@@ -111,7 +112,7 @@ class LeaveOneOut:
 
     @cached_property
     def shifts(self) -> Array:
-        """Changes of W and of the columns' coefficients in coordinates, a row per removal."""
+        """Changes (n, d) of W and the columns' coefficients in coordinates, per removed sample."""
         if self.dbeta is None:
             raise ValueError(
                 f"There are too many samples, {len(self.beta)}, for the changes of all "
@@ -136,10 +137,10 @@ def leave_one_out(
     Parameters
     ----------
     problem : Problem
-        A piecewise or a smooth loss, a spectral penalty, samples in memory.
+        A problem with a piecewise or a smooth loss, a spectral penalty, and samples in memory.
     W, gamma, beta : Factors, ndarray of shape (k,), ndarray of shape (n,)
-        Its solution, to a relative gap of 1e-6 or less. Samples of the problem beyond these n,
-        those of a ridge on covariates, are never left out.
+        Solution of the problem, to a relative gap of 1e-6 or less. Samples of the problem beyond
+        these n, which belong to a ridge on covariates, are never left out.
 
     Returns
     -------
@@ -176,7 +177,7 @@ def leave_one_out(
 def _by_pivoting(
     problem: Problem, residual: Array, beta: Array, response: Response, columns: Array, own: int
 ) -> LeaveOneOut:
-    """The quadratic problem without each of the first samples that takes part in the fit."""
+    """Solve the quadratic problem without each of the first `own` samples with nonzero beta."""
     n = len(beta)
     loss = parabola(problem.loss, residual)
     pivoting = Pivoting(response.F, loss, residual, beta, response.scale)
@@ -198,7 +199,7 @@ def _by_pivoting(
             elif not middle and columns.size:
                 unique &= bool(np.linalg.matrix_rank(columns[inside]) == columns.shape[1])
     h = leverage(spans_of(pivoting), pivoting.D, pivoting.free)
-    if loss is not problem.loss:  # without these samples others may go far from their parabolas
+    if loss is not problem.loss:  # without such a sample, the parabolas may be bad approximations
         ended &= h <= 0.5
     unique &= bool(problem.penalty.ridge or not np.any((pivoting.beta == 0.0) & (h > 0.999)))
     return LeaveOneOut(
@@ -208,7 +209,7 @@ def _by_pivoting(
 
 
 def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response) -> LeaveOneOut:
-    """The first-order formula, where a matrix of the order of the samples is too large."""
+    """The first-order formula, used if a matrix of shape (n, n) would be too large."""
     loss = parabola(problem.loss, residual)
     free = np.abs(sides_at(loss, residual, beta, response.scale)) == 1.0
     S = spans(response.F, np.maximum(loss.curvature, KINK * response.scale), free)
@@ -228,15 +229,15 @@ def stages(problem: Problem) -> tuple[float, float]:
 
 
 def parabola(loss: PiecewiseLoss | SmoothLoss, residual: Array) -> PiecewiseLoss:
-    """The loss itself, or the squares that a smooth one is like around its residuals."""
+    """A piecewise loss itself; for a smooth loss, its quadratic approximation at the residuals."""
     if isinstance(loss, PiecewiseLoss):
         return loss
     weights = loss.second_derivative(residual)
-    return squared(np.maximum(weights, 1e-12 * weights.max()))  # positive, but nothing beside it
+    return squared(np.maximum(weights, 1e-12 * weights.max()))  # positive, but negligible
 
 
 def bend(loss: PiecewiseLoss | SmoothLoss, pivoting: Pivoting, dbeta: Array, i: int) -> Array:
-    """How far the slopes of a smooth loss are off its parabola without sample i, in residuals."""
+    """Deviation (n,) of a smooth loss's slopes from its parabola without sample i, as residuals."""
     if isinstance(loss, PiecewiseLoss):
         return np.zeros(len(dbeta))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -247,9 +248,9 @@ def bend(loss: PiecewiseLoss | SmoothLoss, pivoting: Pivoting, dbeta: Array, i: 
 
 
 def spans(F: Array, D: Array, free: Mask) -> Array:
-    """S (n,) of many samples by a system of the order of their coordinates F (n, d).
+    """S (n,) of many samples, by a system of order d in their coordinates F (n, d).
 
-    With ``G = I + F_V' D^-1 F_V`` it is ``h = F_i' G^-1 F_i``, and ``h / (1 - h / D)`` on V. At a
+    With ``G = I + F_V' D^-1 F_V``, S is ``h = F_i' G^-1 F_i``, and ``h / (1 - h / D)`` on V. At a
     kink D is tiny instead of 0.
     """
     edge = np.flatnonzero(free)
@@ -262,11 +263,11 @@ def spans(F: Array, D: Array, free: Mask) -> Array:
 
 
 def spans_of(pivoting: Pivoting) -> Array:
-    """S from the pivot transform."""
+    """S (n,) from the pivot transform."""
     diagonal, free = -np.diagonal(pivoting.T), pivoting.free
     return np.where(free, 1.0 / np.where(free, diagonal, 1.0), diagonal) - pivoting.D
 
 
 def leverage(S: Array, D: Array, free: Mask) -> Array:
-    """Slopes ``S / (S + D)`` by which predictions follow their own labels; 0 where they do not."""
+    """Derivatives ``S / (S + D)`` of predictions with respect to their labels; 0 if not free."""
     return np.where(free, S / np.where(free, S + D, 1.0), 0.0)

@@ -1,18 +1,18 @@
-"""How the predictions of a fit follow its dual variables, to first order.
+"""The linear response of the predictions of a fit to changes of its dual variables.
 
 At a solution ``A'beta - linear = ridge W + Lambda`` with Lambda a subgradient of the spectral part
 h of the penalty. With any ``sigma > 0`` the thresholding of ``Lambda + sigma W`` is ``sigma W``.
 With the eigenvalues O of its derivative J there, the curvature of h is ``sigma (1 - O) / O`` in the
-tangent space and infinite outside of it, so that W follows ``Z = A'beta`` by
+tangent space and infinite outside of it, so that a change of ``Z = A'beta`` changes W by
 
     dW = phi(J) dZ,    phi(O) = O / (ridge O + sigma (1 - O)).
 
-That does not depend on sigma, which decides how far the linear response holds: Lambda and
-``sigma W`` should be of the same size. Without a ridge W moves freely where h is linear (``O = 1``:
-the symmetric part of the directions between singular vectors of W), like the coefficients of
-unpenalised columns do. Both get a penalty that is tiny relative to the information in the samples.
-With F the coordinates of the samples and the columns, predictions then follow by ``K dbeta`` with
-``K = F F'``.
+This does not depend on sigma, but the range in which the linear response is accurate does: Lambda
+and ``sigma W`` should be of the same size. Without a ridge, nothing penalises changes of W where h
+is linear (``O = 1``: the symmetric part of the directions between singular vectors of W), nor of
+the coefficients of unpenalised columns. Both get a penalty that is tiny relative to the information
+in the samples. With F the coordinates of the samples and the columns, predictions then change by
+``K dbeta`` with ``K = F F'``.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ...problem import Problem
 
 
 class Response:
-    """Coordinates of samples in which predictions follow the dual variables.
+    """Coordinates F of samples such that predictions change by ``F F' dbeta``.
 
     Parameters
     ----------
     problem : Problem
-        Any loss, a spectral penalty.
+        A problem with any loss and a spectral penalty.
     W : Factors
-        Its solution.
+        Solution of the problem.
     beta : ndarray of shape (n,)
-        Its dual solution.
+        Dual solution of the problem.
     columns : ndarray of shape (n, k)
-        Unpenalised columns: one of ones for an intercept.
+        Unpenalised columns, such as ones for an intercept.
     D : ndarray of shape (n,)
         Inverse second derivatives of the loss, 0 at a kink.
 
@@ -46,15 +46,15 @@ class Response:
     F : ndarray of shape (n, d)
         Coordinates of the samples of the problem.
     scale : float
-        What turns dual variables into residuals: the size of the labels relative to that of the
-        dual variables, or the curvature of the loss.
+        Factor that converts dual variables to the size of residuals: the size of the labels
+        relative to that of the dual variables, or ten times the curvature of the loss.
     """
 
     def __init__(self, problem: Problem, W: Factors, beta: Array, columns: Array, D: Array) -> None:
         self.penalty, self.ridge, self.r = problem.penalty, problem.penalty.ridge, W.rank
         squares, curvature = float(np.mean(problem.design.norms**2)), float(np.median(D))
-        # Far above D, so that the samples alone say how far W moves in a free direction, and far
-        # below D / eps. At kinks the entries of K are the measure.
+        # The penalty of free directions is so small that their entries of K are far above D, so
+        # that only the samples determine the change of W there, but far below D / eps.
         self.softest = squares / (1e8 * curvature) if curvature else 0.0
         balanced = self.penalty.tau / float(np.median(W.d[: self.r])) if self.r else 0.0
         self.sigma = max(self.ridge, balanced or self.softest or 1.0)
@@ -76,18 +76,18 @@ class Response:
         self.F = np.hstack([Phi, columns * self.unit])
 
     def _shrink(self, d: Array, m: float) -> tuple[Array, Array]:
-        """Thresholding that has the rank of W, whatever the rounding of beta."""
+        """Thresholding with exactly the rank of W, in spite of rounding errors of beta."""
         g, slope = (part.copy() for part in self.penalty.threshold(d, self.sigma, m))
         g[self.r :] = 0.0
         slope[self.r :] = 0.0
         return g, slope
 
     def psi(self, O: Array) -> Array:
-        """Slopes by which W corrects an error of the thresholding."""
+        """Factors from an error of the thresholding to the correction of W, per eigenvalue O."""
         return 1.0 / np.maximum(self.ridge * O + self.sigma * (1.0 - O), self.softest)
 
     def phi(self, O: Array) -> Array:
-        """Slopes by which W follows Z."""
+        """Factors from a change of Z to the change of W, per eigenvalue O."""
         return O * self.psi(O)
 
     def error(self, dZ: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The algorithm of the paper, errata corrected.
+"""The algorithm of the paper, with its errata corrected.
 
 admm   ADMM with Nesterov steps and restarts
 """

@@ -1,17 +1,17 @@
 """The paper's Algorithm 1: ADMM with Nesterov steps and restarts.
 
-Split ``S = W``. With ``H(W, b)`` the loss and the ridge, one iteration is
+The problem is split by ``S = W``. With ``H(W, b)`` the loss and the ridge, one iteration is
 
     W, b   <- argmin H(W, b) - <Lh, W> + rho/2 ||W - Sh||_F^2
     S      <- argmin tau ||S||_* + <Lh, S> + rho/2 ||W - S||_F^2  = SVT_{tau/rho}(W - Lh/rho)
     Lambda <- Lh - rho (W - S)
 
 where ``Sh, Lh`` are extrapolated from the last two iterates as long as the combined residual c
-falls by the factor eta, and reset to the previous ones otherwise (Goldstein et al. 2014). The
+decreases by the factor eta, and reset to the previous ones otherwise (Goldstein et al. 2014). The
 first line is a support vector regression with kernel ``K / (1 + rho)`` and the targets
-``y - <Lh + rho Sh, X_i> / (1 + rho)``: sequential minimal optimisation, as libsvm does it, solves
-its dual for beta, and ``W = (sum_i beta_i X_i + Lh + rho Sh) / (1 + rho)``. The kernel is the same
-in all iterations.
+``y - <Lh + rho Sh, X_i> / (1 + rho)``: libsvm's sequential minimal optimisation solves its dual for
+beta, and ``W = (sum_i beta_i X_i + Lh + rho Sh) / (1 + rho)``. The kernel is the same in all
+iterations.
 
 References
 ----------
@@ -39,7 +39,7 @@ from ..warm_start import Start, completed, position_of
 
 
 def check_tube(loss: PiecewiseLoss) -> None:
-    """Refuse a loss that is not the one of support vector regression, which libsvm solves."""
+    """Raise an error if the loss is not that of support vector regression, which libsvm solves."""
     symmetric = np.array_equal(loss.upper, -loss.lower) and np.ptp(loss.epsilon) == 0.0
     if not symmetric or loss.curved or not loss.bounded:
         raise ValueError(
@@ -66,21 +66,21 @@ class RegressionStep:
         self.kernel = problem.design.gram / (self.ridge + rho)
         C = float(loss.upper.max())
         self.weights = loss.upper / C
-        # libsvm's tolerance is absolute, on the violation of the tube.
+        # libsvm's tolerance is an absolute violation of the tube.
         spread = float(np.abs(problem.y - np.median(problem.y)).mean())
         self.svr = SVR(
             kernel="precomputed",
             C=C,
             epsilon=float(loss.epsilon[0]),
             tol=max(tol * spread, np.finfo(float).tiny),
-            max_iter=100_000,  # without a limit some problems never end
+            max_iter=100_000,  # without a limit some problems never terminate
         )
-        # One warning at the end counts the steps; a filter would be one for all threads.
+        # One warning at the end counts the steps; a warnings filter would affect all threads.
         self.svr._warn_from_fit_status = lambda: None
         self.cut_short = 0
 
     def __call__(self, S: Array, Lambda: Array) -> tuple[Array, Array]:
-        """New W and beta."""
+        """New W (p, q) and beta (n,)."""
         design, rho = self.problem.design, self.rho
         shift = (Lambda + rho * S) / (self.ridge + rho)
         target = self.problem.y - design.forward(shift)
@@ -98,7 +98,7 @@ class RegressionStep:
         return beta
 
     def warn_if_cut_short(self, steps: int) -> None:
-        """Say how many steps the limit of libsvm's iterations has cut short."""
+        """Warn if the limit of libsvm's iterations has cut short any of the steps."""
         if self.cut_short:
             warn(
                 f"libsvm did not converge within {self.svr.max_iter} iterations in "
@@ -108,7 +108,7 @@ class RegressionStep:
             )
 
     def _without_intercept(self, target: Array) -> Array:
-        """Each sample twice, the second time mirrored: no b can do good, and beta halves."""
+        """Beta without an intercept: with every sample also mirrored, the best intercept is 0."""
         K = self.kernel
         mirrored = np.block([[K, -K], [-K, K]])
         beta = self._smo(mirrored, np.r_[target, -target], 0.5 * np.r_[self.weights, self.weights])
@@ -127,11 +127,11 @@ def solve_admm(
     verbose: int = 0,
     start: Start | None = None,
 ) -> SolverResult:
-    """Solve an RMR problem by the paper's algorithm, errata corrected.
+    """Solve an RMR problem by the paper's algorithm, with its errata corrected.
 
     The loss is epsilon-insensitive, the penalty a spectral elastic net. `rho` is the penalty
-    parameter; the method restarts when the combined residual does not fall by the factor `eta`. The
-    others are those of :func:`matreg.solvers.choose.solve_rmr`.
+    parameter; the method restarts when the combined residual does not decrease by the factor `eta`.
+    The other arguments are those of :func:`matreg.solvers.choose.solve_rmr`.
     """
     design = problem.design
     tracker = Tracker(problem, tol, verbose, "admm", max_iter)
@@ -164,7 +164,7 @@ def solve_admm(
         tracker.offer_primal(problem.penalty.gradient_conjugate(design.adjoint(beta)))
         tracker.record(k)
     if not tracker.converged:
-        # S has the low rank and W is in the tube: stopped early, W is often the better point.
+        # S has low rank and W fits the tube: if stopped early, W is often the better point.
         tracker.offer_primal(svd(W))
         regression.warn_if_cut_short(k)
     here = position_of(problem)

@@ -1,10 +1,10 @@
-"""RMR on samples that are read block by block: a handful of passes to a certificate.
+"""RMR on samples that are read block by block: a few passes over the data to a certificate.
 
 A subsample gives a first W. Each pass over all samples then evaluates the objective at W and
 reduces the samples to a problem of few rows (:mod:`.reduced_problems`), which is solved in memory
-(:mod:`..augmented`) for the next W. While W is still far off it is graded, then it is a band
-with groups, whose dual value bounds the optimum from below. The pass that verifies a W also makes
-the reduced problem for the next one.
+(:mod:`..augmented`) for the next W. While W is far from the optimum, the reduced problem is graded;
+later it is a band with groups, whose dual value is a lower bound of the optimum. The pass that
+evaluates a W also creates the reduced problem for the next one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NONE: Index = np.zeros(0, dtype=np.intp)
 
 
 class Passes(History):
-    """Passes one after the other, with the rows they kept, their seconds and what they read."""
+    """History of the passes, with the rows that were kept, seconds and gigabytes read."""
 
     SECONDS = (("solving", np.float64), ("reading", np.float64), ("gigabytes", np.float64))
     COLUMNS = np.dtype([*COLUMNS.descr, ("rows", np.int64), *SECONDS])
@@ -55,7 +55,7 @@ class Passes(History):
 
 
 class Stream(Bounds):
-    """One run, with the arguments of :func:`solve_stream`: the best point so far and its bounds."""
+    """One run of :func:`solve_stream`, with its arguments: the best point so far and its bounds."""
 
     def __init__(
         self,
@@ -73,17 +73,17 @@ class Stream(Bounds):
         self.shape, size = (blocks.p, blocks.q), blocks.p * blocks.q
         self.columns = blocks.unpenalised(model.fit_intercept)
         self.ridge = model.covariate_ridge, model.fit_intercept
-        # In the solver a row takes three times its memory in float64.
+        # In the solver, a row takes three times the memory of its float64 numbers.
         self.most_rows = max(int(memory / (3 * 8 * size)), 1000)
         self.rows = min(20 * size, self.most_rows, blocks.n)
         self.W, self.gamma = zero_factors(blocks.p, blocks.q), np.zeros(0)
         self.tangent = Tangent(np.inf, np.zeros(size), np.zeros(0))
-        self.dual = 0.0  # that of beta = 0
+        self.dual = 0.0  # dual objective at beta = 0
         self.lift: Lift | None = None
         self.start: Start | None = None
-        self.trust = 1.0  # the part of a graded step to take
+        self.trust = 1.0  # the share of a graded step to take
         self.counts: Array = np.zeros(len(EDGES) + 1)
-        self.n = float(blocks.n)  # samples of positive weight, about
+        self.n = float(blocks.n)  # approximate number of samples of positive weight
 
     @property
     def done(self) -> int:
@@ -92,20 +92,23 @@ class Stream(Bounds):
 
     @property
     def stage(self) -> str:
-        """The present pass."""
+        """Name of the present pass."""
         return f"pass {self.done}"
 
     # -- the subsample
 
     def first(self) -> tuple[Factors, Array]:
-        """W and gamma of a subsample; sets scale and histogram of the distances, and the error."""
+        """W and gamma of a subsample.
+
+        Sets the scale and the histogram of the distances from kinks, and the error of W.
+        """
         while True:
             block, stand_for = self.look()
             share = float(np.mean(block.weights > 0.0))
             block, stand_for = with_weight(block, stand_for)
             self.n = float(stand_for.sum())
             self.mean_weight = float(np.average(block.weights, weights=stand_for))
-            # W has fitted its samples, which look nearer to the kinks: so some are held out.
+            # Samples to which W is fitted are nearer to the kinks: therefore some are held out.
             out = np.arange(len(block.y)) % 10 == 0
             fitted = ~out if len(out) > 1 else out
             part, losses = block.take(fitted), self.losses(block, stand_for, fitted)
@@ -125,12 +128,12 @@ class Stream(Bounds):
         return result.W, result.gamma
 
     def measure(self, stand_for: Array, result: SolverResult, y: Array) -> None:
-        """Set rounding, scale and histogram of the distances, by the samples held out."""
+        """Set rounding, scale and histogram of the distances from the held-out samples."""
         part = self.held_out
         r = part.y - self.predicted(result.W.matrix.reshape(-1), result.gamma)
         distance = self.model.losses(part.y, part.weights).distances(r)
         off = np.abs(y - np.median(y))
-        # Residuals this near to a kink are on it: no reduced problem has more digits.
+        # Residuals this close to a kink count as on it: reduced problems are not more accurate.
         self.rounding = 1e-6 * (float(np.median(off)) or float(np.mean(off)) or 1.0)
         off = distance[distance > self.rounding]
         self.unit = float(np.median(off)) if len(off) else 1.0
@@ -139,12 +142,12 @@ class Stream(Bounds):
         self.counts = counts.astype(np.float64)
 
     def predicted(self, W: Array, gamma: Array) -> Array:
-        """Linear predictor of the samples that were held out."""
+        """Linear predictor of the held-out samples."""
         basis = self.held_out.basis(self.model.fit_intercept)
         return np.asarray(self.held_out.X @ W + basis.times(gamma))
 
     def look(self) -> tuple[Block, Array]:
-        """A subsample with enough of the rare kind, and the number of samples each stands for."""
+        """A subsample with enough rare samples, and how many samples each of them represents."""
         block, index = self.blocks.sample(self.rows)
         factors = self.model.losses(block.y, block.weights).size
         check_factors(factors, np.linalg.norm(block.X.astype(float), axis=1), block.y)
@@ -160,13 +163,13 @@ class Stream(Bounds):
         return joined([common, more])[0], stand_for
 
     def losses(self, block: Block, stand_for: Array, part: Mask) -> PiecewiseLoss:
-        """Losses of a part of the subsample, with the weight of all samples."""
+        """Losses of a part of the subsample, weighted to represent all samples."""
         each = stand_for[part]
         loss = self.model.losses(block.y[part], block.weights[part])
         return loss.times(self.n / each.sum() * each)
 
     def slope(self) -> float:
-        """Share of the samples near a kink, but not on it, per distance from it."""
+        """Density of samples near a kink, but not on it: share of the samples per distance."""
         total = np.cumsum([0.0, *self.counts[1:]])
         at = int(np.searchsorted(total, 0.1 * total[-1]))
         at = min(max(at, 1), len(EDGES) - 1)
@@ -176,12 +179,12 @@ class Stream(Bounds):
     # -- rounds
 
     def spec(self, W: Factors, gamma: Array) -> PassSpec:
-        """What to keep in the next pass: a band if it is wide enough, or graded."""
-        # There may be more samples on the kinks than rows.
+        """The next pass: it keeps a band if the band is wide enough, else graded samples."""
+        # There may be more samples on the kinks than can be kept.
         near = max(width_for(self.counts, self.unit, self.rows, 0.0), self.rounding)
         far = floor = 0.0
-        # A band must be wider than the error of W. Samples far beyond the error are left to the
-        # linear term of a graded problem.
+        # A band must be wider than the error of W. In a graded problem, samples far beyond the
+        # error are represented by the linear term.
         if 1.5 * self.error > near:
             far = 5.0 * self.error
             floor = floor_for(self.counts, self.unit, far)
@@ -202,7 +205,7 @@ class Stream(Bounds):
         )
 
     def solve(self, spec: PassSpec, summary: PassSummary) -> SolverResult:
-        """The reduced problem of a pass, solved."""
+        """Solve the reduced problem of a pass; a band may improve the lower bound."""
         band = None if spec.graded else Band(self.model, self.blocks, spec, summary)
         problem = graded_problem(self.model, self.blocks, summary) if band is None else band.problem
         start = self.restarted(spec)
@@ -217,8 +220,8 @@ class Stream(Bounds):
     def restarted(self, spec: PassSpec) -> Start | None:
         """The last start, with a smoothing as wide as the error of W.
 
-        It is as wide as the rounding of a residual at least: starts of problems without a bound
-        become narrower and narrower.
+        The smoothing is at least as wide as the rounding error of a residual: otherwise it would
+        become narrower and narrower for problems whose objective has no lower bound.
         """
         if self.start is None or self.start.smoothing is None:
             return None
@@ -228,7 +231,7 @@ class Stream(Bounds):
         return replace(self.start, W=W, gamma=spec.gamma, smoothing=smoothing)
 
     def update_error(self, W: Factors, gamma: Array, spec: PassSpec) -> None:
-        """Estimate the error of the new W from how far W moved."""
+        """Estimate the error of the new W from the change of W."""
         moved = self.predicted(W.matrix.reshape(-1) - spec.W, gamma - spec.gamma)
         change = float(np.sqrt(np.mean(moved**2)))
         d = coordinates(W.rank, self.shape, len(gamma))
@@ -254,12 +257,12 @@ class Stream(Bounds):
                 self.trust = step.best_part(taken, tangent, self.model.penalty)
             if failures:
                 W, gamma, step = *self.back_off(W, gamma, tangent), None
-            elif len(summary.rows) == 0:  # the histogram was wrong: again, with the new one
+            elif len(summary.rows) == 0:  # the histogram was wrong: repeat with the new one
                 step = None
             else:
                 with turn(self.done), span(0.0, SOLVING):
                     result = self.solve(spec, summary)
-                if not np.isfinite(result.gap):  # so few rows leave the objective without a bound
+                if not np.isfinite(result.gap):  # with so few rows the objective has no bound
                     W, gamma, step = self.W, self.gamma, None
                     self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
                     continue
@@ -270,7 +273,7 @@ class Stream(Bounds):
                 W, gamma = (result.W, result.gamma) if taken == 1.0 else step.part(taken)
 
     def visit(self, spec: PassSpec, W: Factors, gamma: Array) -> tuple[PassSummary, Tangent, float]:
-        """One pass at W and gamma: its summary, the tangent there, and the objective."""
+        """One pass at W and gamma; returns its summary, the tangent and the objective there."""
         started = time.perf_counter()
         with turn(self.done), span(SOLVING, 1.0):
             summary = self.blocks.map_reduce(spec).capped()
@@ -286,16 +289,16 @@ class Stream(Bounds):
         return summary, tangent, primal
 
     def back_off(self, W: Factors, gamma: Array, tangent: Tangent) -> tuple[Factors, Array]:
-        """A part of a step that led too far; the next problem has more rows."""
+        """W and gamma after a part of a step that was too long; the next problem has more rows."""
         self.rows = min(2 * self.rows, self.most_rows, self.blocks.n)
         dW, dgamma = W.matrix - self.W.matrix, gamma - self.gamma
         step = Step(self.W, self.gamma, self.tangent, dW, dgamma)
         return step.part(step.back(tangent, self.model.penalty))
 
     def record(self, iteration: int, rows: int = 0, started: float | None = None) -> None:
-        """Add a row to the history: of a pass that `started` then, if there was one.
+        """Add a row to the history, for a pass that began at the time `started`, if there was one.
 
-        A row has all seconds since the last one: those of the reduced problem or of the subsample,
+        The row has all seconds since the last row: those of the reduced problem or the subsample,
         and those of the pass.
         """
         now = time.perf_counter()
@@ -322,10 +325,10 @@ def solve_stream(
 ) -> SolverResult:
     """Solve RMR on samples that are read block by block.
 
-    `memory` is in bytes, which the rows in memory and the solver on them may take. `rare` are
-    indices of samples of a rare kind, such as a small class, which a subsample would miss. The
-    result is the best certified point, converged or not: `n_iter` is the number of passes, `beta`
-    is empty, and `dual_of` computes it block by block.
+    `memory` is the number of bytes that the kept rows and the solver may take. `rare` holds the
+    indices of rare samples, such as a small class, which a subsample would miss. The result is the
+    best certified point, converged or not: `n_iter` is the number of passes, `beta` is empty, and
+    `dual_of` computes beta block by block.
     """
     run = Stream(blocks, model, tol, memory, verbose, rare)
     try:
@@ -342,7 +345,7 @@ def solve_stream(
 
 
 def with_weight(block: Block, stand_for: Array) -> tuple[Block, Array]:
-    """The samples of positive weight, and how many samples each stands for."""
+    """The samples of positive weight, and how many samples each of them represents."""
     some = block.weights > 0.0
     if not some.any():
         raise ValueError(

@@ -10,47 +10,47 @@ from ..._typing import Array, Index
 from ...data.samples import Block
 from ...data.units import largest
 
-# Rows that are converted to float64 at a time.
+# Number of rows that are converted to float64 at a time.
 PIECE = 2048
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Second moments of the samples, by fold."""
+    """Second moments of the samples of each fold."""
 
     # (folds, m + k + 2, m + k + 2): Gram matrices of ``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)``, with k
-    # covariates, of the folds.
+    # covariates.
     G: Array
-    sizes: Array  # (3,): sizes of the largest entry, label and weight
-    bad: float  # index of the first sample that is not finite, infinite if all are
+    sizes: Array  # (3,): largest absolute entry, label and weight
+    bad: float  # index of the first sample that is not finite; infinite if there is none
 
     def merge(self, other: Moments) -> Moments:
-        """Moments of two parts of the samples."""
-        with np.errstate(over="ignore", invalid="ignore"):  # the sizes tell
+        """Moments of two parts of the samples together."""
+        with np.errstate(over="ignore", invalid="ignore"):  # the sizes are checked later
             G = self.G + other.G
         return Moments(G, np.maximum(self.sizes, other.sizes), min(self.bad, other.bad))
 
 
 @dataclass(frozen=True)
 class MomentScan:
-    """Moments of a block."""
+    """Function that computes the moments of a block."""
 
     folds: Index | None = None  # (n,): fold of each sample
     count: int = 1  # number of folds
 
     def __call__(self, block: Block) -> Moments:
-        """Moments of a block, of which some rows are converted to float64 at a time."""
+        """Moments of a block; some rows at a time are converted to float64."""
         order = block.X.shape[1] + 2 + (0 if block.Z is None else block.Z.shape[1])
         G, bad = np.zeros((self.count, order, order)), np.inf
         sizes = np.array([0.0, largest(block.y), largest(block.weights)])
         for start in range(0, len(block.y), PIECE):
             piece = block.part(start, start + PIECE)
-            high, low = float(piece.X.max()), float(piece.X.min())  # NaN if an entry is
+            high, low = float(piece.X.max()), float(piece.X.min())  # NaN if an entry is NaN
             sizes[0] = max(sizes[0], high, -low)
             if not (np.isfinite(high) and np.isfinite(low)):
                 wrong = ~np.isfinite(piece.X).all(axis=1)
                 bad = min(bad, piece.start + int(np.argmax(wrong)))
-            with np.errstate(over="ignore", invalid="ignore"):  # what is wrong is reported
+            with np.errstate(over="ignore", invalid="ignore"):  # bad samples are reported later
                 self.add(piece, G)
         return Moments(G, sizes, bad)
 
@@ -73,27 +73,27 @@ class MomentScan:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over all samples that a certificate needs, for several coefficients."""
+    """Sums over all samples that certificates need, for several coefficient matrices."""
 
     # (taus,): sums of ``s r^2`` and ``s y r``.
     rr: Array
     yr: Array
     r: Array  # (taus, k): sums of ``s r`` times the columns without a penalty
     Z: Array  # (taus, m): sums of ``s r X``
-    # (taus, k + 1): their sizes, to which rounding is relative: sums of ``s (|y| + |<W, X>| + |fit
-    # of the columns|)`` times the sizes of the columns and, last, times ``|X|``.
+    # (taus, k + 1): sizes, relative to which rounding errors are measured: sums of ``s (|y| +
+    # |<W, X>| + |Z gamma|)`` times the absolute columns and, last, times the norms of X.
     sizes: Array
     own: Array  # (taus,): sums of ``s |r| |X|``
 
     def merge(self, other: Sums) -> Sums:
-        """Sums over two parts of the samples."""
+        """Sums over two parts of the samples together."""
         names = ("rr", "yr", "r", "Z", "sizes", "own")
         return Sums(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
 @dataclass(frozen=True)
 class CertificateScan:
-    """Sums over a block, at coefficients W (taus, m) and gamma (taus, k)."""
+    """Function that computes :class:`Sums` of a block, at W (taus, m) and gamma (taus, k)."""
 
     W: Array
     gamma: Array
@@ -117,8 +117,8 @@ class CertificateScan:
 class DualRows:
     """Dual variables ``t s_i (r_i - <step, X_i> - Z_i'dgamma)`` of the samples of a block.
 
-    The residuals ``r_i`` are those of W and gamma, whose sums are known; with the step added to W
-    their rounding would be another one.
+    The residuals ``r_i`` are those of W and gamma, whose sums are known; if the step were added to
+    W, their rounding errors would differ.
     """
 
     W: Array

@@ -1,11 +1,12 @@
-"""R-GLM with the squared loss from one pass over the samples, and one more to prove it.
+"""R-GLM with the squared loss from one pass over the samples, and a second one for certificates.
 
-The objective depends on the samples through their second moments alone: the Gram matrix of the rows
-``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)`` with the covariates Z, if any. Its eigenvectors are a few
-pseudo-samples with the same objective, up to a constant, for any penalty and, by subtraction, any
-fold. The samples of a ridge on the coefficients of covariates add to the moments. Squaring loses
-digits of ill-conditioned samples, so that the second pass evaluates objective, gradient and bound
-on the samples themselves. Where the gap is too large, the exact gradient corrects the moments.
+The objective depends on the samples only through their second moments: the Gram matrix of the rows
+``sqrt(s_i) (vec(X_i), 1, Z_i, y_i)`` with the covariates Z, if any. The scaled eigenvectors of the
+Gram matrix are pseudo-samples with the same objective, up to a constant, for any penalty. The
+moments of a fold can be subtracted. The samples of a ridge on the coefficients of covariates add to
+the moments. Squaring loses digits of ill-conditioned samples, so that the second pass evaluates
+objective, gradient and bound on the samples themselves. If a gap is too large, the exact gradient
+corrects the moments.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ NUCLEAR = SpectralElasticNet(0.0, ridge=0.0)
 
 
 class Reduced:
-    """The problem of the moments G (m + k + 2, m + k + 2) of samples (p, q), ones, covariates and
-    label.
+    """The problem that is given by moments.
 
-    `squares` is the sum of the squares of the samples, and `curvature` that around their mean if
-    there is an intercept.
+    G (m + k + 2, m + k + 2) holds the moments of samples (p, q), ones, covariates and label, with
+    m = p q. `squares` is the sum of the squares of the samples; `curvature` is the same, around
+    their mean if there is an intercept.
     """
 
     def __init__(self, G: Array, shape: tuple[int, int], fit_intercept: bool) -> None:
@@ -49,26 +50,26 @@ class Reduced:
         self.shape, self.fit_intercept = shape, fit_intercept
         several = len(G) > m + 2
         columns = slice(m + 1, -1) if several else slice(m, m + int(fit_intercept))
-        # Moments of the columns without a penalty, and their fits of all else.
+        # Moments of the unpenalised columns, and coefficients of their fits to all other columns.
         self.own, self.rest = G[columns, columns], G[columns]
         self.fits = np.linalg.lstsq(self.own, self.rest, rcond=None)[0]
         C = G - self.rest.T @ self.fits
         self.size = float(np.sqrt(G[-1, -1]))
         self.S, self.c = C[:m, :m], C[:m, -1]
         self.squares = float(np.trace(G[:m, :m]))
-        # The difference of equal samples is rounding.
+        # If all samples are equal, the difference is only rounding.
         around = G[m, :m] @ G[m, :m] / G[m, m] if fit_intercept else 0.0
         self.curvature = max(self.squares - float(around), 0.0)
 
     @cached_property
     def factor(self) -> tuple[Array, Array]:
-        """Roots (k,) and eigenvectors (m, k) of the eigenvalues of S that are not rounding."""
+        """Roots (k,) of the eigenvalues of S above the rounding error, and eigenvectors (m, k)."""
         values, V = np.linalg.eigh(self.S)
         kept = values > ROUNDING * max(values[-1], 0.0) if len(values) else values > 0
         return np.sqrt(values[kept]), V[:, kept]
 
     def problem(self, penalty: SpectralElasticNet, c: Array | None = None) -> Problem:
-        """Pseudo-samples; `c` replaces the moments of samples and labels if given."""
+        """The problem on pseudo-samples; `c` (m,) replaces the moments of samples with labels."""
         root, V = self.factor
         z = (V.T @ (self.c if c is None else c)) / root
         rows = (root[:, None] * V.T).reshape(-1, *self.shape)
@@ -76,24 +77,27 @@ class Reduced:
         return Model(Squared(), penalty, fit_intercept=False).on(pseudo)
 
     def gamma(self, W: Array) -> Array:
-        """Best coefficients of the columns without a penalty for W (m,)."""
+        """Best coefficients (k,) of the columns without a penalty for W (m,)."""
         return np.asarray(self.fits[:, -1] - self.fits[:, : len(W)] @ W)
 
     def bound(
         self, penalty: SpectralElasticNet, rr: float, yr: float, Z: Array
     ) -> tuple[float, float]:
-        """Multiple t of the residuals that is the best dual point, and its bound."""
+        """Factor t for which t times the residuals is the best dual point, and its bound.
+
+        `rr`, `yr` and `Z` (m,) are the sums of ``s r^2``, ``s y r`` and ``s r X``.
+        """
         d = singular_values(Z.reshape(self.shape))
         if rr <= 0.0:
             return 0.0, 0.0
         t = penalty.best_multiple(yr, rr, d, np.inf)
-        size = t * float(np.sqrt(rr * self.squares))  # by Cauchy and Schwarz
+        size = t * float(np.sqrt(rr * self.squares))  # by the Cauchy-Schwarz inequality
         price = ridge_of_rounding(penalty.ridge, size) if penalty.ridge > 0.0 else 0.0
         bound = t * yr - 0.5 * t * t * rr - penalty.conjugate(t * d) - price
         return (t, bound) if bound > 0.0 else (0.0, 0.0)
 
     def least_squares(self, Z: Array) -> Array:
-        """Step (m,) from W with sums Z of ``s r X`` to the least squares fit."""
+        """Step (m,) to the least squares fit from a W with the sums Z (m,) of ``s r X``."""
         root, V = self.factor
         return np.asarray(V @ ((V.T @ Z) / root**2))
 
@@ -104,10 +108,10 @@ class Reduced:
 
 
 def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array:
-    """Moments of all samples, by fold: one pass.
+    """Moments of the samples of each fold, computed in one pass.
 
-    Gram matrices (count, p*q + k + 2, p*q + k + 2) of samples, ones, covariates and labels; `folds`
-    (n,) has the fold of each sample, one for all by default.
+    Returns Gram matrices (count, p*q + k + 2, p*q + k + 2) of samples, ones, covariates and labels.
+    `folds` (n,) holds the fold of each sample; by default all samples are in one fold.
     """
     m = blocks.p * blocks.q
     if m > MOMENT_ENTRIES:
@@ -124,7 +128,7 @@ def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array
 
 
 def with_ridge(G: Array, ridge: Block | None) -> Array:
-    """Moments with those of the samples of a ridge, which have covariates alone."""
+    """Moments plus those of the samples of a ridge, which are zero except for covariates."""
     if ridge is None or ridge.Z is None:
         return G
     m, G = ridge.X.shape[1], G.copy()
@@ -141,7 +145,7 @@ def solve_moments(
     *,
     penalty: SpectralElasticNet = NUCLEAR,
 ) -> list[SolverResult]:
-    """Solutions of the reduced problem, largest tau first, each from the last."""
+    """Solutions of the reduced problem, largest tau first, each starting from the last one."""
     problem = reduced.problem(penalty, c)
     if problem.design.n == 0:  # all samples are equal
         W, empty = zero_factors(*reduced.shape), np.zeros(0)
@@ -167,11 +171,11 @@ def solve_streamed_rglm(
 ) -> list[SolverResult]:
     """R-GLM with the squared loss on samples that are read block by block.
 
-    The values of tau are in decreasing order; that of the penalty does not matter. `fit_intercept`
-    counts where the blocks have no covariates. The moments G of all samples save a pass if they are
-    known, and `ridge` are samples of a ridge on the coefficients of the covariates. Each result is
+    `taus` are in decreasing order; the tau of the penalty is ignored. `fit_intercept` is used if
+    the blocks have no covariates. If the moments G of all samples are given, a pass is saved.
+    `ridge` holds the samples of a ridge on the coefficients of the covariates. Each result is
     certified on all samples, up to the relative duality gap `tol`; its `beta` is empty, and
-    `dual_of` computes it by blocks.
+    `dual_of` computes beta block by block.
     """
     if G is None:
         with span(0.0, MEASURING):
@@ -187,7 +191,7 @@ def solve_streamed_rglm(
         if not wrong:
             break
         corrected = list(results)
-        for k in wrong:  # with moments that have the gradient of the samples at W
+        for k in wrong:  # with moments corrected to the exact gradient of the samples at W
             W, Z = proven[k][0].W.matrix.reshape(-1), proven[k][1]
             one, c = taus[k : k + 1], reduced.S @ W + Z
             (corrected[k],) = solve_moments(reduced, one, tol, max_iter, c, penalty=penalty)
@@ -204,14 +208,14 @@ def certified(
     tol: float,
     ridge: Block | None,
 ) -> list[tuple[SolverResult, Array]]:
-    """Solutions with objective, bound and gap on all samples, and their exact gradients."""
+    """Solutions with objective, bound and gap on all samples, and the sums (m,) of ``s r X``."""
     Ws = np.stack([result.W.matrix.reshape(-1) for result in results])
     gammas = np.stack([reduced.gamma(W) for W in Ws])
     scan = CertificateScan(Ws, gammas, reduced.fit_intercept)
     sums = blocks.map_reduce(scan)
     if ridge is not None:
         sums = sums.merge(scan(ridge))
-    # As in the rank of a matrix, many numbers have more rounding.
+    # As for the numerical rank of a matrix, the rounding error grows with the size.
     rounding = max(ROUNDING, (blocks.n + Ws.shape[1]) * float(np.finfo(float).eps))
     return [
         proof(reduced, penalty, result, scan, sums, k, rounding, tol, ridge)
@@ -230,12 +234,13 @@ def proof(
     tol: float,
     ridge: Block | None,
 ) -> tuple[SolverResult, Array]:
-    """The k-th solution with its certificate on all samples, and the gradient (m,) there.
+    """The k-th solution with its certificate on all samples, and the sums (m,) of ``s r X`` there.
 
-    The sums ``Z'beta`` and, at a tau of 0 or below rounding, ``A'beta`` of all samples are zero up
-    to the rounding of residuals, relative to :attr:`Sums.sizes`: residuals that are small beside
-    the labels have no smaller sums in float64. Where that rounding is larger than all residuals
-    together, as with weights of very different sizes, sums prove nothing at such a tau.
+    The sums ``Z'beta`` and, if tau is 0 or below the rounding error, ``A'beta`` of all samples must
+    be zero up to the rounding errors of the residuals, relative to :attr:`Sums.sizes`: if residuals
+    are small compared with the labels, float64 cannot make these sums smaller. If these rounding
+    errors are larger than all residuals together, as can happen with weights of very different
+    sizes, the sums prove nothing at such a tau.
     """
     m = scan.W.shape[1]
     shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
@@ -248,10 +253,10 @@ def proof(
     exact = vain = False
     size = float(np.sqrt(rr * reduced.squares))
     if penalty.ridge == 0.0 and penalty.tau <= np.finfo(float).eps * size:
-        # Feasible residuals are those of least squares, which the moments know from here.
+        # Only the residuals of least squares are feasible; the moments give the step to them.
         step = reduced.least_squares(Z)
         left, least = Z - reduced.S @ step, max(rr - float(Z @ step), 0.0)
-        exact = least <= (1e-12 * reduced.size) ** 2  # then residuals are rounding of the labels
+        exact = least <= (1e-12 * reduced.size) ** 2  # residuals are rounding errors of the labels
         vain = float(rounding * sums.sizes[k][-1]) > float(sums.own[k])
         t, bounds.dual = 1.0, 0.5 * least
     else:
@@ -262,7 +267,7 @@ def proof(
         wrong = off[:-1] + 0.5 * np.finfo(float).eps * sums.sizes[k][:-1]
         bounds.dual -= price_of_sums(ridge.Z, ridge.weights, t * slopes, t * wrong)
     if exact or vain or bounds.dual < 0.0 or np.any(off > rounding * sums.sizes[k]):
-        # It is not feasible or proves nothing, but zero is feasible.
+        # The point is not feasible or proves nothing, but zero is feasible.
         t, bounds.dual = 0.0, 0.0
     dgamma = shift - reduced.fits[:, :m] @ step
     proven = replace(

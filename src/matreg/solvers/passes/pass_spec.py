@@ -1,8 +1,8 @@
 """One pass over the samples at a given W and gamma.
 
-The samples near a kink of their loss are kept as they are. For all others, sums are accumulated in
-four groups: above and below the tube, and on its upper and lower edge up to rounding. There may be
-more samples on an edge than can be kept.
+The samples near a kink of their loss are kept as rows. For all others, sums are accumulated in four
+groups: above and below the tube, and on its upper and lower edge up to rounding. There may be more
+samples on an edge than can be kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...data.units import LARGEST
 from ...losses.piecewise import PiecewiseLoss
 from .summary import GROUPS, ROW, PassSummary, added_up
 
-# Labels and weights of some samples to their losses; it travels to the workers of a cluster.
+# Maps labels and weights of some samples to their losses; it is sent to the workers of a cluster.
 LossOf = Callable[[Array, Array], PiecewiseLoss]
 
 # Edges of the histogram of distances, relative to the scale of the residuals.
@@ -29,22 +29,22 @@ MIDDLES = np.concatenate([EDGES[:1], np.sqrt(EDGES[1:] * EDGES[:-1]), EDGES[-1:]
 
 @dataclass(frozen=True)
 class PassSpec:
-    """Where to evaluate the samples, and which of them to keep."""
+    """Coefficients at which to evaluate the samples, and which samples to keep."""
 
     W: Array  # (p*q,): coefficients
     gamma: Array  # (k,): coefficients of the columns without a penalty
-    fit_intercept: bool  # whether ones are that column, for blocks without covariates
-    loss_of: LossOf  # labels and weights to losses
+    fit_intercept: bool  # whether there is a column of ones, for blocks without covariates
+    loss_of: LossOf  # maps labels and weights to losses
     near: float  # distance from a kink up to which every sample is kept
-    # Distance up to which some samples are kept, at distance x with probability ``near / x``; none
-    # if it is not larger than `near`.
+    # Distance up to which some samples are kept, at distance x with probability ``near / x``. If
+    # `far` is not larger than `near`, no samples beyond `near` are kept.
     far: float
-    floor: float  # samples nearer to a kink than this have the probability of this distance
-    most: int  # largest number of rows to keep; if there are more, `near` is made smaller
+    floor: float  # samples nearer to a kink than this are kept with the probability at `floor`
+    most: int  # largest number of rows to keep; if there are more, `near` is reduced
     mean_weight: float  # mean of the sample weights
     unit: float  # scale of the residuals, for the histogram
-    rounding: float  # residuals this near to a kink are on it
-    seed: int  # seed of the sampling, which depends on nothing else but the index of a sample
+    rounding: float  # residuals this close to a kink count as lying on it
+    seed: int  # seed of the sampling, which otherwise depends only on the index of a sample
 
     @property
     def graded(self) -> bool:
@@ -52,19 +52,19 @@ class PassSpec:
         return self.far > self.near
 
     def __call__(self, block: Block) -> PassSummary:
-        """The summary of a block, piece by piece, so that the numbers of a piece stay in cache."""
+        """The summary of a block, computed in pieces whose numbers stay in cache."""
         starts = range(0, max(len(block.y), 1), 2**13)
         return reduce(
             PassSummary.merge, (self.look(block.part(start, start + 2**13)) for start in starts)
         )
 
     def residuals(self, block: Block) -> Array:
-        """Residuals of the samples of a block."""
+        """Residuals (k,) of the samples of a block."""
         fitted = block.design.forward(self.W) + block.basis(self.fit_intercept).times(self.gamma)
         return np.asarray(block.y - fitted)
 
     def look(self, piece: Block) -> PassSummary:
-        """The summary of some rows."""
+        """The summary of a piece of a block."""
         y, weights = piece.y, piece.weights
         index = piece.start + np.arange(len(y))
         # Samples that are not finite, or too large, are reported.
@@ -72,7 +72,7 @@ class PassSpec:
             r = self.residuals(piece)
             loss = self.loss_of(y, weights)
             beta, distance = self.groups(loss, r)
-            # Heavy samples are kept, as if they were on a kink: no group holds them.
+            # Heavy samples are always kept, as if they were on a kink, and are in no group.
             heavy = weights > 20.0 * self.mean_weight
             apart = np.where(heavy, 0.0, np.maximum(distance, self.floor))
             key = apart * spread_out(index + self.seed) if self.graded else apart
@@ -81,7 +81,7 @@ class PassSpec:
             columns = (index, y, weights, beta.T, loss.epsilon, apart, key)
             for name, column in zip(ROW.names or (), columns, strict=True):
                 rows[name] = column[kept]
-            beta[:, kept] = 0.0  # the sums are of the others
+            beta[:, kept] = 0.0  # the sums are over all other samples
             Z = piece.basis(self.fit_intercept).columns(len(y))
             sums = added_up(beta, piece.X, Z, y, loss.epsilon)
             wrong = ~np.isfinite(r)
@@ -104,8 +104,8 @@ class PassSpec:
     def groups(self, loss: PiecewiseLoss, r: Array) -> tuple[Array, Array]:
         """Multipliers (4, k) at the residuals in each group, and distances from the nearest kink.
 
-        No distance is below `rounding`. On a kink the slope is zero: rounding decides on which side
-        of it the residual is.
+        No distance is below `rounding`. On a kink the multipliers of the first two groups are zero,
+        since rounding errors decide on which side of the kink the residual is.
         """
         upper = (np.abs(r - loss.epsilon) <= self.rounding) & (loss.upper > 0.0)
         lower = (np.abs(r + loss.epsilon) <= self.rounding) & (loss.lower < 0.0)
@@ -118,9 +118,9 @@ class PassSpec:
 
 
 def width_for(counts: Array, unit: float, rows: int, far: float, floor: float = 0.0) -> float:
-    """The `near` with which about this number of rows is kept, from the histogram of the distances.
+    """The `near` for which about `rows` samples are kept, from the histogram of the distances.
 
-    The histogram has the counts of distances relative to `unit`; `far` and `floor` are those of
+    The histogram `counts` is of distances relative to `unit`; `far` and `floor` are those of
     :class:`PassSpec`.
     """
     middle = unit * MIDDLES
@@ -136,7 +136,7 @@ def width_for(counts: Array, unit: float, rows: int, far: float, floor: float = 
 
 
 def floor_for(counts: Array, unit: float, far: float) -> float:
-    """The `floor` with which half of the rows are for samples on a kink, if there are many."""
+    """The `floor` for which half of the rows are samples on a kink, if there are many of these."""
     apart = unit * MIDDLES[1:]
     others = float(np.sum(np.where(apart <= far, counts[1:] / apart, 0.0)))
     return float(counts[0]) / others if others > 0.0 else far

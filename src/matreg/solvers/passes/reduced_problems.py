@@ -1,16 +1,18 @@
-"""Problems of few rows that stand for all samples.
+"""Problems of few rows that represent all samples.
 
-**Band and groups.** Rows near a kink are kept. Among the others, those above move their multipliers
-together, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``, those below likewise, and so do those
-on a kink for which there was no room. Those inside keep ``beta_i = 0``. This only restricts the
-dual: the optimum of the problem is a *lower bound* of that of all samples, and each of its dual
-points is a dual point of all samples with the same value. A group is one sample: the mean of its
-members, weighted by their slopes. The bound holds even if the guess of the sides was wrong; if the
-guess was right, the optimum is that of all samples.
+**Band and groups.** Rows near a kink are kept. Among the other samples, those above the tube form a
+group with a common share theta, ``beta_i = theta upper_i`` with ``0 <= theta <= 1``; those below
+form another one, and so do those on each kink that could not be kept. Samples inside the tube have
+``beta_i = 0``. This only restricts the dual: the optimum of the problem is a *lower bound* of that
+of all samples, and each of its dual points is a dual point of all samples with the same value. A
+group is represented by one sample: the mean of its members, weighted by their slopes. The bound
+holds even if the guess of the sides was wrong; if the guess was right, the optimum is that of all
+samples.
 
-**Graded.** The nearer to a kink, the more likely a row is kept, with the inverse of the probability
-as weight. A linear term makes the gradient at the present W exactly that of all samples. The
-optimum is no bound, but a good step while the error of W is too large for a band.
+**Graded.** Rows are kept at random, with a probability that decreases with the distance from a
+kink, and weighted by the inverse of this probability. A linear term makes the gradient at the
+present W exactly that of all samples. The optimum is not a bound, but its W is a good step while
+the error of W is too large for a band.
 
 The samples of a ridge on the coefficients of covariates (:mod:`matreg.covariate_ridge`) come last
 in each of these problems.
@@ -37,7 +39,7 @@ from .summary import GROUPS, PassSummary
 def on_rows(
     model: Model, blocks: Blocks, X: Array, Z: Array | None, y: Array, loss: PiecewiseLoss
 ) -> RMRProblem:
-    """The problem on some rows (k, p*q), with columns (k, m) or None, such as those of blocks."""
+    """The problem on some rows X (k, p*q), with unpenalised columns Z (k, m) or None."""
     back = None if blocks.columns is None else blocks.columns.back
     basis = intercept(model.fit_intercept) if Z is None else Columns(Z, back)
     return model.posed(ArrayDesign(X.reshape(-1, blocks.p, blocks.q)), y, loss, basis)
@@ -45,7 +47,7 @@ def on_rows(
 
 @dataclass(frozen=True)
 class Lift:
-    """The dual point of all samples that belongs to one of a band and its groups."""
+    """The dual point of all samples that belongs to a dual point of a band and its groups."""
 
     spec: PassSpec  # the pass that evaluated the sides
     # (k,): samples of the band and their multipliers.
@@ -54,7 +56,7 @@ class Lift:
     shares: Array  # (4,): shares theta of the groups
 
     def __call__(self, block: Block) -> Array:
-        """Multipliers of the samples of a block."""
+        """Multipliers (k,) of the samples of a block."""
         r = self.spec.residuals(block)
         groups, _ = self.spec.groups(self.spec.loss_of(block.y, block.weights), r)
         beta = np.asarray(self.shares @ groups)
@@ -64,9 +66,9 @@ class Lift:
 
 
 class Band:
-    """The rows near a kink and the groups of all others.
+    """The rows near a kink, and the groups of all other samples.
 
-    Its problem has the rows and, after them, the groups and the samples of a ridge.
+    The problem consists of the rows, followed by the groups and the samples of a ridge.
     """
 
     def __init__(self, model: Model, blocks: Blocks, spec: PassSpec, summary: PassSummary) -> None:
@@ -91,17 +93,18 @@ class Band:
             np.concatenate([y, summary.labels[some] / slopes]),
             loss.beside(group_loss),
         )
-        # That of a group stands for the sizes of its terms, to which their rounding is relative.
+        # The norm of a group is set to the size of its terms, which determines rounding errors.
         squares = summary.squared_slopes[some] * summary.squared_norms
         self.problem.design.norms[len(y) : len(y) + len(some)] = np.sqrt(squares) / np.abs(slopes)
 
     def proven(self, beta: Array) -> tuple[float, Lift]:
-        """Lower bound of the optimum of all samples by a dual point of the problem.
+        """Lower bound of the optimum of all samples, from a dual point `beta` of the problem.
 
-        Multipliers of rows and shares are clipped to their bounds, so that those of all samples are
-        within theirs. The sums ``Z'beta`` of all samples follow from those of the pass. The bound
-        is -inf if one of them is off by more than the rounding of a pass, relative to the sum of
-        the sizes of its terms: :data:`matreg.problem.ROUNDING` for every million samples.
+        The multipliers of rows and the shares of groups are clipped to their bounds, so that the
+        multipliers of all samples satisfy their bounds. The sums ``Z'beta`` of all samples follow
+        from the sums of the pass. The bound is -inf if one of these sums violates its equation by
+        more than the rounding error of a pass, relative to the sum of the sizes of its terms:
+        :data:`matreg.problem.ROUNDING` per million samples.
         """
         k, shares, summary = len(self.rows), np.zeros(GROUPS), self.summary
         end = k + len(self.groups)
@@ -114,7 +117,7 @@ class Band:
         own[k:end] = 0.0
         off = np.abs(shares @ summary.columns + own @ columns)
         size = shares @ summary.sizes + np.abs(own) @ np.abs(columns)
-        if isinstance(basis, Columns):  # the sums of a group are smaller than those of its terms
+        if isinstance(basis, Columns):  # sums of a group are smaller than the sizes of its terms
             bound -= basis.price_of(beta, off + 0.5 * np.finfo(float).eps * size)
         allowed = ROUNDING * (1.0 + summary.counts.sum() / 1e6)
         return (bound if np.all(off <= allowed * size) else -np.inf), lift
@@ -129,6 +132,6 @@ def graded_problem(model: Model, blocks: Blocks, summary: PassSummary) -> RMRPro
     G, g = summary.gradient
     problem = on_rows(model, blocks, X, Z, rows["y"], loss)
     basis = problem.unpenalised
-    # With sums that the rows cannot reach there would be no solution.
+    # If the rows could not reach these sums, there would be no solution.
     t = basis.reachable(problem.loss, basis.take(slice(len(beta))).sums(beta) - g)
     return replace(problem, linear=(beta @ X - G).reshape(blocks.p, blocks.q), linear_gamma=t)

@@ -1,4 +1,4 @@
-"""A declared model on samples that are read block by block."""
+"""Solve a model on samples that are read block by block."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .moments import MEASURING, Reduced, moments, solve_moments, solve_streamed_
 
 
 def path_on_blocks(model: Model, blocks: Any, taus: Array, **options: Any) -> list[SolverResult]:
-    """Solutions on samples that are read block by block."""
+    """Solutions for several tau on samples that are read block by block."""
     check_blocks(model, options.get("solver", "auto"))
     own = model.fit_intercept
     if isinstance(blocks, Moments):
@@ -43,7 +43,7 @@ def path_on_blocks(model: Model, blocks: Any, taus: Array, **options: Any) -> li
 def path_on_moments(
     model: Model, samples: Moments, taus: Array, limits: dict[str, Any]
 ) -> list[SolverResult]:
-    """Solutions on samples of which only the moments are known, certified as far as these tell."""
+    """Solutions on samples of which only the moments are known, certified for these moments."""
     known = reduced(model, samples)
     results = solve_moments(known, taus, **limits, penalty=model.penalty)
     return [replace(one, gamma=known.gamma(one.W.matrix.reshape(-1))) for one in results]
@@ -67,19 +67,19 @@ def reduced(model: Model, blocks: Any) -> Reduced:
 
 
 def one_sample_loss(model: Model) -> Any:
-    """The losses of one sample of each class, which show the kind of the loss."""
+    """The losses of one sample per class, from which the kind of the loss is determined."""
     return model.losses(np.array([1.0, 0.0]), np.ones(2))
 
 
 def quadratic(model: Model) -> bool:
-    """Whether a model needs nothing but the second moments of the samples."""
+    """Whether a model needs only the second moments of the samples."""
     loss = one_sample_loss(model)
     spectral = isinstance(model.penalty, SpectralElasticNet)
     return isinstance(loss, PiecewiseLoss) and loss.quadratic and spectral
 
 
 def check_blocks(model: Model, solver: str = "auto") -> None:
-    """Refuse a model that needs all samples in memory."""
+    """Raise an error for a model that needs all samples in memory."""
     loss = one_sample_loss(model)
     linear = isinstance(loss, PiecewiseLoss) and not loss.curved
     spectral = isinstance(model.penalty, SpectralPenalty)
@@ -101,7 +101,7 @@ def check_blocks(model: Model, solver: str = "auto") -> None:
 
 
 def known_moments(blocks: Any) -> Array:
-    """Second moments of all samples, which take a pass the first time."""
+    """Second moments of all samples; the first call takes a pass over the samples."""
     if blocks.moments is None:
         with span(0.0, MEASURING):
             (blocks.moments,) = moments(blocks)

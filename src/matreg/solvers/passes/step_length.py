@@ -1,4 +1,4 @@
-"""How far to go between two passes over the samples."""
+"""Step lengths between two passes over the samples."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from .summary import PassSummary
 
 @dataclass(frozen=True)
 class Tangent:
-    """The loss of all samples at some (W, gamma) and its slopes: a lower bound of it everywhere."""
+    """The loss of all samples at some (W, gamma) and its derivatives: its tangent plane there.
+
+    As the loss is convex, the tangent is a lower bound of the loss everywhere.
+    """
 
     loss: float
-    G: Array  # (p*q,): minus the derivative by W
-    g: Array  # (k,): minus the derivative by gamma
+    G: Array  # (p*q,): minus the derivative with respect to W
+    g: Array  # (k,): minus the derivative with respect to gamma
 
     @classmethod
     def of(cls, summary: PassSummary, ridge: float = 0.0, slopes: Array | float = 0.0) -> Tangent:
-        """From the summary of a pass, and the ridge on gamma with its slopes (k,)."""
+        """Tangent from the summary of a pass, and the ridge on gamma with its slopes (k,)."""
         G, g = summary.gradient
         return cls(summary.loss + ridge, G, g - slopes)
 
     def slope(self, D: Array, dgamma: Array) -> float:
-        """Derivative of the loss in a direction."""
+        """Derivative of the loss in the direction D (p, q), dgamma (k,)."""
         return -float(self.G @ D.reshape(-1)) - float(self.g @ dgamma)
 
 
 def lowest(value: Callable[[float], float], first: int = 0) -> float:
-    """The one of the parts 0.75^k of a step, from `first` on, with the smallest value."""
+    """The part 0.75^k of a step, with k from `first` to 35, that has the smallest value."""
     return min((0.75**k for k in range(first, 36)), key=value)
 
 
@@ -39,11 +42,11 @@ def lowest(value: Callable[[float], float], first: int = 0) -> float:
 class Step:
     """A step from a point where the tangent is known."""
 
-    # The point.
+    # The point where the step begins.
     W: Factors
     gamma: Array
     tangent: Tangent
-    # The step from it, of shapes (p, q) and (k,).
+    # The step, of shapes (p, q) and (k,).
     D: Array
     dgamma: Array
 
@@ -57,10 +60,10 @@ class Step:
         return before, after
 
     def back(self, ahead: Tangent, penalty: SpectralPenalty) -> float:
-        """The part of the step to take instead of all of it, which led too far.
+        """The part of the step to take if the full step was too long.
 
-        The loss is convex, so that its tangents at both ends bound it from below: the part
-        minimises the larger of the two plus the penalty.
+        The loss is convex, so that its tangents at both ends are lower bounds of the loss: the part
+        minimises the larger of the two bounds plus the penalty.
         """
         behind, slope = self.slopes(ahead)
 
@@ -71,11 +74,11 @@ class Step:
         return lowest(value, first=1)
 
     def best_part(self, taken: float, ahead: Tangent, penalty: SpectralPenalty) -> float:
-        """The part of the step that was best, by the slopes of the loss before and after a part.
+        """The best part of the step, from the slopes of the loss at its start and after `taken`.
 
-        The solution of a graded problem has a sampling error of c times the error of W before. The
-        best part is 1 / (1 + c^2), which leaves the share c / sqrt(1 + c^2) of that error instead
-        of c.
+        The solution of a graded problem has a sampling error of c times the error of the previous
+        W. The best part is 1 / (1 + c^2), which leaves the share c / sqrt(1 + c^2) of that error
+        instead of c.
         """
         behind, slope = self.slopes(ahead)
         curvature = max(slope - behind, 0.0) / taken

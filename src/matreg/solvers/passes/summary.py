@@ -1,12 +1,13 @@
-"""The summary of a pass: sums over all samples, and a few rows as they are.
+"""The summary of a pass: sums over all samples, and a few samples that are kept as rows.
 
-Two summaries merge to that of both, in any order and however the samples are cut into blocks: sums
-are added, and the rows with the smallest keys stay, at most a given number. A sample is in the sums
-or a row, never both: to take a heavy row out of the sums again would leave its rounding there.
+Summaries can be merged in any order, and the result does not depend on the division of the samples
+into blocks: sums are added, and the rows with the smallest keys are kept, up to a given number. A
+sample is either in the sums or a row: subtracting a heavy row from the sums would leave its
+rounding error there.
 
-With the distance of a sample from its kink as key, the nearest rows stay. With the distance times a
-number u in [0, 1) that looks random, a sample at distance x stays with probability ``limit / x``,
-where `limit` is the smallest key of those that do not stay: priority sampling.
+If the key of a sample is its distance from a kink, the nearest rows are kept. If the key is the
+distance times a pseudo-random number u in [0, 1), a sample at distance x is kept with probability
+``limit / x``, where `limit` is the smallest key of those that are not kept: priority sampling.
 
 References
 ----------
@@ -26,10 +27,10 @@ from ..._typing import Array, Index, Mask
 from ...data.samples import spread_out
 from ...design import CONVERTED, ArrayDesign
 
-# Groups of samples whose multipliers can move together: above, below, on an upper or a lower kink.
+# Number of groups of samples with a common share: above, below, on an upper and on a lower kink.
 GROUPS = 4
-# A row without its entries: its multiplier in each group that it belongs to, the epsilon of its
-# loss, its distance from a kink.
+# Data of a row, except its entries: among others its multiplier in each group, the epsilon of its
+# loss ("tube"), and its distance from a kink.
 ROW = np.dtype(
     [
         ("index", np.int64),
@@ -41,21 +42,21 @@ ROW = np.dtype(
         ("key", np.float64),
     ]
 )
-# Sums of some samples, by group.
+# Names of the sums over samples, which are per group.
 SUMS = ("sums", "columns", "sizes", "labels", "slopes", "squared_slopes", "tubes")
 
 
 def added_up(beta: Array, X: NDArray[Any], Z: Array, y: Array, epsilon: Array) -> dict[str, Any]:
-    """The sums of samples (k, p*q) of columns (k, m), with multipliers (4, k).
+    """The sums over samples X (k, p*q) with columns Z (k, m) and multipliers beta (4, k).
 
-    The squares of the norms of the samples are those of all, whatever their multipliers.
+    The sum of the squared norms is over all samples, whatever their multipliers.
     """
     some, sums = range(GROUPS if beta[2:].any() else 2), np.zeros((GROUPS, X.shape[1]))
     squares, size = 0.0, np.abs(beta)
     for part, entries in ArrayDesign(X[:, :, None]).blocks(CONVERTED):
         flat = entries[:, :, 0]
         squares += float(np.vdot(flat, flat))
-        for k in some:  # one after another: faster than the product of so small a matrix
+        for k in some:  # four vector products are faster than one with such a small matrix
             sums[k] += beta[k, part] @ flat
     return {
         "sums": sums,
@@ -71,9 +72,9 @@ def added_up(beta: Array, X: NDArray[Any], Z: Array, y: Array, epsilon: Array) -
 
 @dataclass(frozen=True)
 class PassSummary:
-    """Sums over the samples that were not kept, and the rows of those that were.
+    """Sums over the samples that were not kept, and the rows of those that were kept.
 
-    Sums are by group, with multipliers ``beta_i``: the slopes of the losses of the samples above
+    Sums are per group, with multipliers ``beta_i``: the slopes of the losses of the samples above
     (positive) and below (negative), and the largest and the smallest slope of those on a kink.
     """
 
@@ -83,16 +84,17 @@ class PassSummary:
     sums: Array
     columns: Array
     sizes: Array
-    # (4,): sums of ``beta_i y_i``, ``beta_i``, ``beta_i^2`` and ``|beta_i| epsilon_i``, likewise.
+    # (4,): sums of ``beta_i y_i``, ``beta_i``, ``beta_i^2`` and ``|beta_i| epsilon_i`` of each
+    # group, without the rows that were kept.
     labels: Array
     slopes: Array
     squared_slopes: Array
     tubes: Array
     squared_norms: float  # sum of ``||X_i||_F^2`` of all samples
     counts: Index  # histogram of the distances from the kinks, of all samples of positive weight
-    # Index of the first sample that is not finite or too large, infinite if there is none.
+    # Index of the first sample that is not finite or too large; infinite if there is none.
     bad: float
-    X: list[NDArray[Any]]  # each (k, p*q): the rows that were kept, in their own dtype
+    X: list[NDArray[Any]]  # each (k, p*q): the rows that were kept, in the dtype of the samples
     Z: list[Array]  # each (k, m): their columns without a penalty; empty without covariates
     rows: NDArray[Any]  # of dtype ROW: their labels, weights, multipliers, ...
     most: int  # largest number of rows; there are up to twice as many until :meth:`capped`
@@ -100,12 +102,12 @@ class PassSummary:
 
     @property
     def gradient(self) -> tuple[Array, Array]:
-        """Minus the derivatives of the loss of all samples by W (p*q,) and gamma (k,)."""
+        """Minus the derivatives of the total loss with respect to W (p*q,) and gamma (k,)."""
         every = self.with_rows(np.ones(len(self.rows), dtype=bool))
         return every["sums"][:2].sum(axis=0), every["columns"][:2].sum(axis=0)
 
     def with_rows(self, some: Mask) -> dict[str, Any]:
-        """The sums with some of the rows that were kept."""
+        """The sums, with some of the kept rows added; `some` is a mask of the rows."""
         every = {name: getattr(self, name).copy() for name in SUMS}
         ends = np.cumsum([len(part) for part in self.X])[:-1]
         parts = zip(self.X, np.split(self.rows, ends), np.split(some, ends), strict=True)
@@ -119,7 +121,7 @@ class PassSummary:
         return every
 
     def merge(self, other: PassSummary) -> PassSummary:
-        """The summary of two parts of the samples."""
+        """The summary of two parts of the samples together."""
         added = (*SUMS, "squared_norms", "loss", "counts", "X", "Z")
         both = replace(
             self,
@@ -128,14 +130,14 @@ class PassSummary:
             rows=np.concatenate([self.rows, other.rows]),
             limit=min(self.limit, other.limit),
         )
-        # Seldom, as all rows are copied each time.
+        # Capping is rare, as it copies all rows.
         return both.capped() if len(both.rows) > 2 * self.most else both
 
     def capped(self) -> PassSummary:
-        """The same with no more rows than `most`: those of the smallest keys."""
+        """The summary with at most `most` rows: those with the smallest keys."""
         if len(self.rows) <= self.most:
             return self
-        # Among equal keys the choice looks random, but depends on the samples alone.
+        # Among equal keys the choice is pseudo-random, but depends only on the samples' indices.
         order = np.lexsort((spread_out(self.rows["index"]), self.rows["key"]))
         kept = np.zeros(len(order), dtype=bool)
         kept[order[: self.most]] = True
@@ -151,7 +153,7 @@ class PassSummary:
         )
 
     def sorted(self) -> tuple[Array, Array | None, NDArray[Any]]:
-        """The rows that were kept in order: entries (k, p*q), columns (k, m) if any, the rest."""
+        """The kept rows in the order of samples: entries (k, p*q), columns (k, m) or None, rest."""
         order = np.argsort(self.rows["index"], kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))

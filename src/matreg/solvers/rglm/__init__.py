@@ -1,6 +1,6 @@
 """Matrix regression with a smooth loss: squared, logistic, Poisson.
 
-solve             which method, and the smallest tau with W = 0
+solve             the choice of the method, and the smallest tau with W = 0
 least_squares     the squared loss: FISTA, then proximal Newton steps
 reweighted        other smooth losses, as a sequence of weighted least squares problems
 standard_form     the squared loss without weights and unpenalised columns

@@ -1,4 +1,4 @@
-"""Squared loss and spectral elastic net: proximal gradient steps with a Newton finish.
+"""Squared loss and spectral elastic net: proximal gradient steps, then proximal Newton steps.
 
 Weights and columns without a penalty are eliminated first (an intercept here): with rows
 ``sqrt(s_i) (X_i - mean)`` and labels ``sqrt(s_i) (y_i - mean)`` the problem is to minimise
@@ -6,9 +6,9 @@ Weights and columns without a penalty are eliminated first (an intercept here): 
     1/2 |z - A W|^2 + ridge/2 ||W||_F^2 + tau ||W||_*.
 
 The iterations of FISTA (:mod:`..first_order`) are cheap, but ill-conditioned samples, such as
-images and spectra, need many thousands of them. So FISTA ends as soon as it has cost as much as the
-proximal point steps of :mod:`.proximal_newton` are expected to, and these go on. Both together
-cost at most a small factor more than the better of the two.
+images and spectra, need many thousands of them. Therefore FISTA stops as soon as it has cost as
+much as the proximal point steps of :mod:`.proximal_newton` are expected to cost, and these steps
+follow. Both together cost at most a small factor more than the better of the two.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from ..warm_start import Position, Start
 from .proximal_newton import ProximalPoint
 from .standard_form import ROUNDING, StandardForm, flat
 
-# Newton steps that a problem is expected to need: 5 to 50 were seen.
+# Number of Newton steps that a problem is expected to need; 5 to 50 were observed.
 EXPECTED_STEPS = 20
 
 
 class PreparedForm(NamedTuple):
-    """What a run leaves to the next one on the same samples."""
+    """Data that a run leaves for the next run on the same samples."""
 
     form: StandardForm  # the prepared samples, for another tau
     # Length of the last proximal point step; None if FISTA was enough.
@@ -43,10 +43,11 @@ class PreparedForm(NamedTuple):
 def offer(
     tracker: Tracker, design: Design, W: Factors, residual: Array, beta: Array | None = None
 ) -> None:
-    """Offer W and the best multiple of its residual, given ``z - A W``, and perhaps of a beta.
+    """Offer W and the best multiples of its residual ``z - A W`` and, if given, of a beta.
 
-    Where tau is tiny so is the residual, a difference whose rounding would spoil the bound: then a
-    beta of the solver is the better dual point. For a compressed design, only W is taken.
+    If tau is tiny, the residual is a tiny difference, whose rounding errors would spoil the bound:
+    then a beta of the solver is the better dual point. For a compressed design, residual and beta
+    are not used; the residual is recomputed.
     """
     problem = tracker.problem
     if design is not problem.design:
@@ -58,16 +59,16 @@ def offer(
 
 
 def negligible(problem: Problem, beta: Array) -> bool:
-    """Whether tau is no larger than the rounding of the image of beta."""
+    """Whether tau is at most the rounding error of the image of beta."""
     size = float(np.abs(beta) @ problem.design.norms)
     return bool(problem.penalty.tau <= np.finfo(float).eps * size)
 
 
 def unpenalised(tracker: Tracker) -> None:
-    """Offer ridge regression, or the fit of smallest norm.
+    """Offer the solution for tau = 0: ridge regression, or the least squares fit of smallest norm.
 
-    Without a ridge a dual feasible point is one that A' maps to zero: the part of the labels
-    outside of the range of A.
+    Without a ridge, dual feasible points are those that A' maps to zero, such as the part of the
+    labels outside of the range of A.
     """
     problem = tracker.problem
     design, z = problem.design, problem.y
@@ -86,7 +87,7 @@ def unpenalised(tracker: Tracker) -> None:
 
 
 def fits_exactly(problem: Problem, result: SolverResult) -> bool:
-    """Whether nothing is penalised and the residuals are the rounding of labels and predictions."""
+    """Whether nothing is penalised and all residuals are rounding errors."""
     if problem.penalty.tau > 0.0 or problem.penalty.ridge > 0.0:
         return False
     root, design = 1.0 / np.sqrt(problem.loss.curvature), problem.design
@@ -97,7 +98,7 @@ def fits_exactly(problem: Problem, result: SolverResult) -> bool:
 
 
 def without_rounding(W: Array) -> Factors:
-    """W in factors, without singular values that are zero up to the rounding of a sum."""
+    """W as factors, with singular values that are zero up to rounding set to zero."""
     f = svd(W)
     noise = float(np.finfo(float).eps) * max(W.shape) * f.d.max(initial=0.0)
     return Factors(f.U, np.where(f.d > noise, f.d, 0.0), f.Vt)
@@ -113,8 +114,8 @@ def solve_least_squares(
 ) -> SolverResult:
     """Solve an R-GLM problem with the squared loss, with the arguments of :func:`.solve_rglm`.
 
-    Samples that an earlier run has prepared are used again if design and labels are the same
-    objects, not copies, and have the same weights.
+    Samples that an earlier run has prepared are reused if design and labels are the same objects,
+    not copies, and have the same weights.
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
     if start is None or start.W.shape != shape:
@@ -141,7 +142,7 @@ def solve_least_squares(
 
 
 def kept_at(tracker: Tracker, prepared: PreparedForm | None = None) -> Start:
-    """The best point as the start of the next problem."""
+    """The best point of the tracker, as the start of the next problem."""
     here = Position(tracker.problem.penalty.tau)
     return Start(tracker.W.matrix, tracker.gamma, tracker.beta, here, prepared=prepared)
 
@@ -149,20 +150,21 @@ def kept_at(tracker: Tracker, prepared: PreparedForm | None = None) -> Start:
 def run(
     start: Start, form: StandardForm, tracker: Tracker, max_iter: int
 ) -> tuple[int, float | None]:
-    """Proximal point steps at once if their sigma is known, else FISTA first.
+    """Proximal point steps if their sigma is known; otherwise, or if these fail, FISTA first.
 
-    Returns the iterations done and sigma for a neighbouring problem, None if FISTA was enough.
+    Returns the number of iterations, and sigma for a neighbouring problem; None if FISTA was
+    enough.
     """
     penalty, k = tracker.problem.penalty, 0
     W, sigma = start.parabola(penalty.tau), start.prepared and start.prepared.sigma
     if sigma is not None:
         if start.known:
-            sigma *= start.position.tau / penalty.tau  # the smaller tau, the larger W
+            sigma *= start.position.tau / penalty.tau  # W is larger for smaller tau
         k = run_point(ProximalPoint(form, penalty, W, sigma), tracker, k, max_iter)
         if tracker.converged:
             return k, sigma
     gradient = ProximalGradient(*form.rows, penalty, W, 1.0 / form.lipschitz)
-    # From near the solution a third of the steps are enough.
+    # From a start near the solution, a third of the steps are expected.
     newton_steps = (0.3 if start.W.any() else 1.0) * EXPECTED_STEPS
     k = run_gradient(gradient, tracker, k, max_iter, newton_steps)
     if tracker.converged or k >= max_iter:
@@ -174,7 +176,7 @@ def run(
 def run_gradient(
     method: ProximalGradient, tracker: Tracker, k: int, max_iter: int, newton_steps: float
 ) -> int:
-    """FISTA until it has converged or cost as much as some Newton steps; iterations done."""
+    """FISTA until it has converged or cost as much as `newton_steps`; returns the iterations."""
     tracker.method, first = "proximal gradient", k
     while k < max_iter and not tracker.converged:
         method.iterate()
@@ -188,19 +190,19 @@ def run_gradient(
 
 
 def newton_price(method: ProximalGradient) -> float:
-    """About how many iterations a Newton step costs at the present rank."""
+    """Approximate cost of a Newton step at the present rank, in iterations of FISTA."""
     m, (p, q), r = method.design.n, method.W.shape, method.factors.rank
     features = r * (p + q - r)
-    # Products with a vector run at the speed of memory, a tenth of that of large products.
+    # Products with a vector are limited by memory: they run at a tenth of the speed of large ones.
     own = 40.0 * m * p * q + 30.0 * p * q * min(p, q)
     system = m * features * min(m, features) + min(m, features) ** 3 / 3.0
     return (8.0 * m * p * q * r + system) / own + 3.0
 
 
 def run_point(method: ProximalPoint, tracker: Tracker, k: int, max_iter: int) -> int:
-    """Proximal point steps until converged, or 12 without progress; iterations done."""
+    """Proximal point steps until converged, or 12 without progress; returns the iterations."""
     tracker.method, since, best = "proximal Newton", 0, np.inf
-    while k < max_iter and not tracker.converged and since < 12:  # then rounding is the reason
+    while k < max_iter and not tracker.converged and since < 12:  # beyond 12, rounding dominates
         if method.iterate():
             since, best = (0, tracker.gap) if tracker.gap < 0.9 * best else (since + 1, best)
             continue

@@ -4,9 +4,9 @@
        = SVT_{s tau}(s W_k / sigma + s A'beta),       1/s = 1/sigma + ridge,
     beta = argmin 1/2 |beta|^2 - z'beta + ||SVT_{s tau}(s W_k / sigma + s A'beta)||_F^2 / (2 s),
 
-beta by semismooth Newton. Its matrix is ``I + s A J A'`` with J the derivative of the thresholding.
-It is never singular and cheap, as ``A J A'`` is ``Phi Phi'`` with few columns (Li, Sun and Toh 2018
-for the lasso).
+where a semismooth Newton method computes beta. Its matrix is ``I + s A J A'`` with J the derivative
+of the thresholding. This matrix is never singular, and cheap, as ``A J A'`` is ``Phi Phi'`` with
+few columns (Li, Sun and Toh 2018 for the lasso).
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from .standard_form import ROUNDING, StandardForm
 
 @dataclass(frozen=True)
 class DualPoint:
-    """``W = SVT_{s tau}(s W_k / sigma + s A'beta)`` with the terms of Newton's method."""
+    """A dual point beta with ``W = SVT_{s tau}(s W_k / sigma + s A'beta)``.
+
+    `threshold` is the thresholding, `residual` is ``z - A W``, `value` the function of beta.
+    """
 
     beta: Array
     threshold: SmoothedThresholding
@@ -37,19 +40,19 @@ class DualPoint:
 
     @property
     def gradient(self) -> Array:
-        """Gradient of the function of beta."""
+        """Gradient (n,) of the function of beta."""
         return self.beta - self.residual
 
     @property
     def factors(self) -> Factors:
-        """W in factors."""
+        """W as factors."""
         return self.threshold.factors(self.threshold.value(0.0))
 
 
 class ProximalPoint:
     """Proximal point steps by semismooth Newton, from W (p, q).
 
-    `sigma` is the length of the first step, if that is known from a neighbouring problem.
+    `sigma` is the length of the first step, if it is known from a neighbouring problem.
     """
 
     def __init__(
@@ -57,10 +60,10 @@ class ProximalPoint:
     ) -> None:
         self.design, self.z = form.rows
         self.tau, self.ridge = penalty.tau, penalty.ridge
-        # Singular values of A that are smaller are rounding: still longer steps change nothing.
+        # Longer steps only matter for singular values of A that are rounding errors.
         self.longest = 1.0 / (form.lipschitz * np.finfo(float).eps ** 2)
         if sigma is None:
-            # The smaller tau, the larger W: a guess of how far W has to go.
+            # A guess of the distance to the solution: W is larger for smaller tau.
             tau_max = float(np.linalg.norm(self.design.adjoint(self.z), 2))
             sigma = tau_max / self.tau / form.lipschitz
         self.sigma = min(sigma, self.longest)
@@ -74,7 +77,7 @@ class ProximalPoint:
         return self.sigma / (1.0 + self.ridge * self.sigma)
 
     def at(self, beta: Array) -> DualPoint:
-        """Evaluate a dual point."""
+        """The dual point with multipliers beta (n,)."""
         step, z = self.step, self.z
         Z = step / self.sigma * self.centre + step * self.design.adjoint(beta)
         shrink = partial(soft_threshold, tau=step * self.tau)
@@ -85,18 +88,18 @@ class ProximalPoint:
         return DualPoint(beta, threshold, W, z - self.design.forward(W), value)
 
     def iterate(self) -> bool:
-        """One Newton step, or the move to the next centre; tell if it was the latter."""
+        """One Newton step, or the move to the next centre; returns whether the centre moved."""
         off = float(np.linalg.norm(self.point.gradient))
         move = float(np.linalg.norm(self.point.W - self.centre))
         close = self.inner > 0 and off <= 0.2 * move / np.sqrt(self.sigma)
         exact = off <= ROUNDING * float(np.linalg.norm(self.z))
         if close or exact or self.inner >= 20:  # more than ten Newton steps are rare
             self.centre, beta = self.point.W, self.point.beta
-            self.sigma = min(3.0 * self.sigma, self.longest)  # 6 is about as good
+            self.sigma = min(3.0 * self.sigma, self.longest)  # a factor of 6 is about as good
         elif self.newton():
             self.inner += 1
             return False
-        else:  # so long a step is beyond the reach of Newton's method
+        else:  # Newton's method fails for such a long step
             beta = self.z - self.design.forward(self.centre)
             self.sigma *= 0.03
         self.inner = 0
@@ -104,11 +107,11 @@ class ProximalPoint:
         return True
 
     def newton(self) -> bool:
-        """Newton step with halvings; tell if it made the function smaller."""
+        """Newton step with backtracking; returns whether it decreased the function."""
         point = self.point
         direction = self.direction(point)
         slope = float(point.gradient @ direction)
-        # Near the solution the value is no more accurate than its rounding.
+        # Near the solution, rounding errors of the value are tolerated.
         size = abs(point.value) + float(point.beta @ point.beta)
         allowed = point.value + ROUNDING * size
         new = backtrack(lambda t: self.at(point.beta + t * direction), allowed, slope, 1e-6)

@@ -1,10 +1,10 @@
 """Smooth losses and the spectral elastic net: proximal Newton steps by reweighted least squares.
 
-Around residuals r a loss is a parabola, ``L(r) + g'(r+ - r) + 1/2 (r+ - r)'H(r+ - r)`` with the
-diagonal second derivative H. With the parabola in the place of the loss the problem is least
-squares with weights H and labels ``y - r + g / H``, which :mod:`.least_squares` solves. Its
-accuracy grows as the gap shrinks. A line search makes every step descend (Lee, Sun and Saunders
-2014).
+Around residuals r a loss is approximated by the parabola
+``L(r) + g'(r+ - r) + 1/2 (r+ - r)'H(r+ - r)`` with the diagonal second derivative H. With the
+parabola instead of the loss, the problem is least squares with weights H and labels
+``y - r + g / H``, which :mod:`.least_squares` solves, more and more accurately as the gap shrinks.
+A line search ensures descent (Lee, Sun and Saunders 2014).
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ GLMProblem = Problem[SmoothLoss, SpectralPenalty]
 
 @dataclass(frozen=True)
 class Point:
-    """Coefficients at the best gamma with objective, `unexplained` ``y - A W`` and `residual`.
+    """Coefficients W with the best gamma, and the objective `value`.
 
-    The residual is ``y - A W - Z gamma``. Where gamma is large, rounding has lost ``y - A W`` in
-    it, so that both are kept.
+    `unexplained` (n,) is ``y - A W``, and `residual` (n,) is ``y - A W - Z gamma``. Both are kept
+    because ``y - A W`` cannot be recovered accurately from the residual if gamma is large.
     """
 
     W: Factors
@@ -62,17 +62,17 @@ class Reweighted:
         self.sigma: float | None = None
 
     def at(self, W: Factors) -> Point:
-        """Evaluate coefficients."""
+        """The point with coefficients W."""
         rest = self.problem.y - self.problem.design.forward(W.matrix)
         value, gamma = self.problem.primal_at(self.problem.penalty_value(W), rest)
         return Point(W, gamma, rest, rest - self.problem.unpenalised.times(gamma), value)
 
     def parabola(self) -> RMRProblem:
-        """Least squares in the place of the loss."""
+        """The least squares problem that approximates the problem at the present point."""
         r = self.point.residual
         weights = self.loss.second_derivative(r)
-        # Smaller weights would make labels of mere rounding. Where classes are separated too well,
-        # every derivative is zero in float64.
+        # Smaller weights would lead to labels that are only rounding errors. If classes are
+        # separated too well, every derivative is zero in float64.
         least = 1e-10 * float(weights.max())
         weights = np.maximum(weights, max(least, float(np.finfo(float).tiny)))
         labels = self.problem.y - r + self.loss.gradient(r) / weights
@@ -80,7 +80,7 @@ class Reweighted:
         return Problem(ours.design, labels, squared(weights), ours.penalty, ours.unpenalised)
 
     def step(self, gap: float, max_iter: int) -> int:
-        """One step at a gap of the objective; its iterations."""
+        """One step, given the absolute duality gap; returns the number of iterations."""
         point, model = self.point, self.parabola()
         W = point.W.matrix
         size = model.loss.value(model.y - self.problem.y + point.residual)
@@ -101,7 +101,7 @@ class Reweighted:
         return max(result.n_iter, 1)
 
     def search(self, result: SolverResult) -> bool:
-        """Armijo's rule on the way to the minimum of the parabola; tell if the point is lower."""
+        """Armijo's rule towards the minimum of the parabola; returns whether the point is lower."""
         point, ours = self.point, self.problem
         direction = result.W.matrix - point.W.matrix
         move = ours.design.forward(direction)
@@ -118,9 +118,9 @@ class Reweighted:
 
     @property
     def fits_exactly(self) -> bool:
-        """Whether nothing is penalised and Newton's step of every residual is mere rounding.
+        """Whether nothing is penalised and the Newton step of every residual is a rounding error.
 
-        Where the loss has no minimum the steps stay large.
+        If the loss has no minimum, these steps stay large.
         """
         if self.problem.penalty_value(self.point.W) > 0.0:
             return False
@@ -131,7 +131,7 @@ class Reweighted:
     def offer(self, tracker: Tracker) -> None:
         """Offer the point and two dual points: the derivatives of the loss and of the parabola.
 
-        Near the solution the second one is better: it is feasible already.
+        Near the solution the second one is better, since it is feasible already.
         """
         tracker.offer_primal(self.point.W, self.point.unexplained)
         ours = self.problem
@@ -143,9 +143,9 @@ class Reweighted:
 
 
 def unseen(problem: GLMProblem, beta: Array) -> Array:
-    """The part of beta that the samples map to zero, as tau = 0 requires; 0 if not feasible."""
+    """The part of beta with ``A'beta = 0`` and ``Z'beta = 0``, for tau = 0; 0 if not feasible."""
     columns = np.hstack([flat(problem.design), problem.unpenalised.columns(len(beta))])
-    for _ in range(2):  # the second time removes the rounding of the first
+    for _ in range(2):  # the second round removes the rounding errors of the first
         beta = beta - columns @ np.linalg.lstsq(columns, beta)[0]
     off = np.abs(problem.loss.feasible(beta, None) - beta).max()
     return beta if off <= ROUNDING * np.abs(beta).max() else np.zeros_like(beta)
@@ -156,26 +156,26 @@ def solve_reweighted(
 ) -> SolverResult:
     """Solve an R-GLM problem with a smooth loss, with the arguments of :func:`.solve_rglm`.
 
-    Iterations are those of all least squares problems together; only the coefficients of the start
-    are used.
+    Iterations are summed over all least squares problems; only the coefficients of the start are
+    used.
     """
     shape, tau = (problem.design.p, problem.design.q), problem.penalty.tau
     tracker, k, since = Tracker(problem, tol, verbose, "proximal Newton", max_iter), 0, 0
     method = Reweighted(problem, np.zeros(shape))
     method.offer(tracker)
     tracker.record(k)
-    # Where labels can be separated without an error the loss has no minimum; this is enough.
+    # If the classes can be separated, the loss has no minimum; this objective is small enough.
     nothing = float(np.finfo(float).eps) * tracker.primal
     if start is not None and start.W.shape == shape and not tracker.converged:
         warm = Reweighted(problem, start.parabola(tau))
         method = warm if warm.point.value < method.point.value else method
         method.offer(tracker)
-    while k < max_iter and not tracker.converged and since < 5:  # then rounding is the reason
+    while k < max_iter and not tracker.converged and since < 5:  # beyond 5, rounding dominates
         before = tracker.primal, tracker.gap
         k += method.step(max(tracker.primal - tracker.dual, 0.0), max_iter - k)
         method.offer(tracker)
         tracker.record(k)
-        # Without a penalty the bound is useless before the end: the objective shows progress, too.
+        # Without a penalty the bound is useless before the end: the objective also counts.
         progress = tracker.primal < 0.999 * before[0] or tracker.gap < 0.9 * before[1]
         since = 0 if progress and tracker.primal > nothing else since + 1
     kept = kept_at(tracker)

@@ -1,4 +1,4 @@
-"""Matrix regression with a smooth loss and a spectral elastic net: which solver, and tau_max."""
+"""Matrix regression with a smooth loss and a spectral elastic net: entry point, and tau_max."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def solve_rglm(
     Parameters
     ----------
     problem : Problem
-        Squared, logistic or Poisson loss and a spectral elastic net.
+        A problem with a squared, logistic or Poisson loss and a spectral elastic net.
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=10000
-        Largest number of iterations, those of FISTA and Newton steps together.
+        Largest number of iterations of FISTA plus Newton steps.
     verbose : int, default=0
         Whether to print one line per check.
     start : Start, default=None
-        Where an earlier run ended.
+        Starting point, such as the end of an earlier run.
 
     Returns
     -------
@@ -59,11 +59,11 @@ def solve_rglm(
 
 
 def rglm_tau_max(problem: Problem) -> float:
-    """Smallest tau for which the coefficients are zero, whatever the problem's own tau and ridge.
+    """Smallest tau for which the coefficients are zero; the problem's tau and ridge are ignored.
 
-    It is the spectral norm of ``sum_i beta_i X_i`` with the derivatives beta of the loss at the
-    best intercept: ``s_i (y_i - mean)`` for all families, as the best intercept predicts the mean
-    (without an intercept the prediction is 0, 1/2 or 1).
+    This tau is the spectral norm of ``sum_i beta_i X_i`` with the derivatives beta of the loss at
+    the best intercept: ``s_i (y_i - mean)`` for all families, as the best intercept predicts the
+    mean (without an intercept the prediction is 0, 1/2 or 1).
 
     Examples
     --------

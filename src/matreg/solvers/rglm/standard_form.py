@@ -15,15 +15,15 @@ from ...thresholds import COMPRESSED_ENTRIES, COMPRESSED_RATIO, NORM_ENTRIES
 from ...unpenalised.basis import NOTHING, NoColumns, Ones
 from ..certificate import SolverResult
 
-# A sum of eight units of rounding is taken for zero.
+# A sum of at most eight machine epsilons, relative to its terms, counts as zero.
 ROUNDING = 8.0 * float(np.finfo(float).eps)
 
 
 def centred(values: Array, s: Array) -> tuple[Array, Array]:
-    """Columns minus their weighted means, times the roots of the weights; and the means.
+    """Columns (n, m) minus their weighted means, times the roots of the weights; the means (m,).
 
-    Columns that are constant up to rounding become zero: their rest is noise, from which a small
-    tau would make large coefficients.
+    Columns that are constant up to rounding become zero: the rounding errors would lead to large
+    coefficients for a small tau.
     """
     mean = s @ values / s.sum()
     out = values - mean
@@ -35,19 +35,20 @@ def centred(values: Array, s: Array) -> tuple[Array, Array]:
 
 
 def projected(values: Array, Z: Array, s: Array) -> tuple[Array, Array]:
-    """Columns minus their weighted fits by Z, times the roots of the weights; and the fits (k, m).
+    """Columns (n, m) minus their weighted fits by Z, times the roots of the weights.
 
-    Columns that are combinations of Z up to rounding become zero, as in :func:`centred`.
+    Also returns the coefficients (k, m) of the fits. Columns that are combinations of Z up to
+    rounding become zero, as in :func:`centred`.
     """
     root = np.sqrt(s)[:, None]
     Q, R = np.linalg.qr(root * Z)
     fits = np.linalg.lstsq(R, Q.T @ (root * values), rcond=None)[0]
     out = values - Z @ fits
     size = np.abs(values).max(axis=0) + np.abs(Z).max(axis=0) @ np.abs(fits)
-    # The columns Z have been made orthogonal and have rounding themselves.
+    # The columns Z were orthogonalised and have rounding errors themselves.
     out[:, np.abs(out).max(axis=0) <= 8.0 * ROUNDING * size] = 0.0
     out *= root
-    out -= Q @ (Q.T @ out)  # the rounding that is left of Z would show in the dual
+    out -= Q @ (Q.T @ out)  # remaining components along Z would affect the dual
     return out, np.asarray(fits)
 
 
@@ -57,7 +58,7 @@ def flat(design: Design) -> Array:
 
 
 def largest_singular_value(rows: Array) -> float:
-    """Largest singular value to a hundredth, by Lanczos steps."""
+    """Largest singular value to a relative accuracy of 0.01, by Lanczos steps."""
     # The start must not be a vector of ones, which is orthogonal to all centred columns.
     v0 = np.cos(np.arange(min(rows.shape)))
     d = scipy.sparse.linalg.svds(rows, k=1, tol=0.01, v0=v0, return_singular_vectors=False)
@@ -67,8 +68,8 @@ def largest_singular_value(rows: Array) -> float:
 class StandardForm:
     """The problem without weights and gamma: ``1/2 |z - A W|^2 + penalty(W)``.
 
-    Objective, bound and gap are those of the problem with a squared loss that it was made of. The
-    penalty of this source is not used: the form serves a whole path.
+    Objective, bound and gap are those of the problem `source`, which has a squared loss. The
+    penalty of `source` is not used, so that the form can be used for a whole path.
     """
 
     def __init__(self, source: RMRProblem) -> None:
@@ -81,7 +82,7 @@ class StandardForm:
 
     @classmethod
     def of(cls, problem: RMRProblem) -> StandardForm:
-        """The form of a problem, kept with its samples: folds of a search have many paths."""
+        """The form of a problem; it is cached on the design, as a search solves many paths."""
         form: StandardForm | None = getattr(problem.design, "standard_form", None)
         if form is None or not form.serves(problem):
             form = cls(problem)
@@ -89,7 +90,7 @@ class StandardForm:
         return form
 
     def without(self, values: Array, s: Array) -> tuple[Array, Array]:
-        """Columns (n, m) minus their fits by Z, weighted; and the coefficients (k, m)."""
+        """Columns (n, m) minus their fits by Z, weighted; and coefficients (k, m) of the fits."""
         columns = self.source.unpenalised
         if isinstance(columns, NoColumns):
             return np.sqrt(s)[:, None] * values, np.zeros((0, values.shape[1]))
@@ -99,7 +100,7 @@ class StandardForm:
         return projected(values, columns.columns(len(values)), s)
 
     def serves(self, problem: RMRProblem) -> bool:
-        """Whether the problem is the same except for the penalty."""
+        """Whether a problem equals the source except for the penalty."""
         ours = self.source
         return (
             ours.design is problem.design
@@ -115,7 +116,7 @@ class StandardForm:
 
     @cached_property
     def rows(self) -> tuple[Design, Array]:
-        """Samples and labels of the same least squares; many samples become a triangular matrix."""
+        """Samples and labels with the same objective; many samples become a triangular matrix."""
         design, size = self.design, self.design.p * self.design.q
         if size > COMPRESSED_ENTRIES or design.n <= COMPRESSED_RATIO * size:
             return design, self.z
@@ -125,19 +126,19 @@ class StandardForm:
 
     @cached_property
     def lipschitz(self) -> float:
-        """Squared norm of the map, or a little more."""
+        """Squared norm of the map A, or a slightly larger number."""
         design, _ = self.rows
         if min(design.n, design.p * design.q) <= NORM_ENTRIES:
             return design.norm**2
         return (1.05 * largest_singular_value(flat(design))) ** 2
 
     def restore(self, result: SolverResult, problem: RMRProblem, tol: float) -> SolverResult:
-        """The result for the problem itself, with its certificate."""
+        """The result for the original problem, with its certificate."""
         gamma = self.y_fits - self.x_fits @ result.W.matrix.reshape(-1)
         fitted = problem.design.forward(result.W.matrix) + problem.unpenalised.times(gamma)
         primal = problem.loss.value(problem.y - fitted) + problem.penalty_value(result.W)
         dual, beta = problem.proven(result.beta / np.sqrt(problem.loss.curvature))
-        if dual < 0.0:  # that of no multipliers
+        if dual < 0.0:  # beta = 0 gives a better bound
             dual, beta = 0.0, np.zeros_like(beta)
         gap = relative_gap(primal, dual)
         # Rounding may make the gap a little larger than that of this form.
