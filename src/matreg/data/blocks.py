@@ -27,7 +27,7 @@ from .units import check_units, check_weighed, largest
 
 # Bytes of a block. One block is read while others are processed.
 BLOCK = 2**24
-# Samples that a subsample reads one after another.
+# Number of consecutive samples that a subsample reads at a time.
 RUN = 64
 
 

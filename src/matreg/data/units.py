@@ -40,7 +40,7 @@ def check_units(X: Any, y: Any, weights: Any, orders: float = ORDERS) -> None:
 
 
 def check_weighed(weights: Any) -> None:
-    """Refuse weights, at least 0, of which none is positive."""
+    """Raise an error if none of the weights, which are at least 0, is positive."""
     if largest(weights) == 0.0:
         raise ValueError("sample_weight must have a positive entry; got zeros only.")
 

@@ -1,4 +1,4 @@
-"""Solutions of one problem for a sequence of tau, by any solver."""
+"""A grid of tau, and solutions of neighbouring problems one after another, by any solver."""
 
 from __future__ import annotations
 

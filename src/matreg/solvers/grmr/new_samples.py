@@ -162,7 +162,7 @@ class SplitSpace:
         if not new.rho.any():
             first = every
             known = new.D.shape[1] if new.missing is None else (~new.missing[todo]).sum(axis=1)
-            # Samples that are zero beside all units have no penalty that float64 holds.
+            # Without this lower limit, the penalty of samples that are nearly zero would overflow.
             mean = np.maximum(np.abs(new.D[todo]).sum(axis=1) / known, SMALLEST)
             new.rho[todo] = self.lam * np.sqrt(new.D.shape[1]) / (4.0 * mean)
             new.low_rank[todo] = self.prox(new.D[todo], new.rho[todo])

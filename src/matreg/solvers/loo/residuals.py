@@ -219,9 +219,10 @@ def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response
 
 
 def stages(problem: Problem) -> tuple[float, float]:
-    """Shares of the work after which samples are removed, and terms of second order known.
+    """Shares of the work that are done after the removals, and after the second-order terms.
 
-    With more samples than entries many change sides each time one is removed: that takes longest.
+    With more samples than entries, many samples change sides whenever one is removed. The removals
+    then take most of the time.
     """
     many = problem.design.n > problem.design.p * problem.design.q
     kinks = isinstance(problem.loss, PiecewiseLoss) and np.isfinite(problem.loss.size).any()
