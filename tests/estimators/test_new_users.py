@@ -81,6 +81,13 @@ def test_gross_penalty_of_a_cleaning_model_is_said():
         GRMR(tau=1e9).fit(X, Y)
 
 
+def test_a_sample_without_an_observed_entry_is_named():
+    gaps = X.copy()
+    gaps[4] = gaps[7] = np.nan
+    with pytest.warns(UserWarning, match="2 samples have no observed entry, such as sample 4"):
+        GRMR(tau=0.01).fit(gaps, Y)
+
+
 @pytest.mark.parametrize("model", [RMR(), RGLM(), GRMR()], ids=lambda one: type(one).__name__)
 def test_constant_labels_are_named(model):
     with pytest.warns(UserWarning, match="all labels are the same"):

@@ -145,8 +145,9 @@ def test_an_experiment_is_refused_before_the_work_where_it_cannot_write(
     (tmp_path / "file").write_text("")
     assert main(["reproduce", "shapes", "--out", str(tmp_path / "file")]) == 1
     assert capsys.readouterr().err == f"matreg: {tmp_path / 'file'}: File exists\n"
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    assert main(["reproduce", "shapes", "--out", str(tmp_path)]) == 1
+    if not os.path.isdir("/proc"):
+        pytest.skip("/proc, in which root cannot write either, is not there")
+    assert main(["reproduce", "shapes", "--out", "/proc"]) == 1
     assert "--out must be a folder that you may write to" in capsys.readouterr().err
 
 

@@ -14,6 +14,7 @@ import sklearn
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
+from .._runtime.text import counted
 from .._runtime.warn import warn
 from .._typing import Array, Weights
 from ..data.units import check_weighed
@@ -273,6 +274,18 @@ def named_missing(model: str) -> Iterator[None]:
                 "classes GSMM does."
             ) from None
         raise ValueError(f"{error}{_one_sample(str(error))}") from None
+
+
+def check_observed(flat: Array) -> None:
+    """Refuse samples (n, p*q) that are all NaN, and warn of single samples that are."""
+    empty = np.isnan(flat).all(axis=1)
+    if empty.all():
+        raise ValueError("X must have an observed entry; got NaN only.")
+    if empty.any():
+        warn(
+            f"{counted(int(empty.sum()), 'sample has', 'samples have')} no observed entry, such as "
+            f"sample {int(empty.argmax())}: only the label is known. Leave such samples out."
+        )
 
 
 def _one_sample(error: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import IO, Any, TextIO
 
@@ -27,7 +27,7 @@ def check_output(path: str, endings: tuple[str, ...], *inputs: str | None) -> No
         raise IsADirectoryError(f"-o must be a file; {path} is a folder.")
     if target.exists() and not target.is_file():
         raise ValueError(f"-o must be a file; {path} is a pipe or a device.")
-    if not os.access(target.parent, os.W_OK):
+    if not takes_files(target.parent):
         raise PermissionError(f"-o must be in a folder that you may write to; got {path}.")
     if any(one is not None and Path(one).resolve() == target for one in inputs):
         raise ValueError(f"-o must not be a file that is read; got {path}.")
@@ -36,8 +36,17 @@ def check_output(path: str, endings: tuple[str, ...], *inputs: str | None) -> No
 def check_folder(path: str) -> None:
     """Make a folder for outputs, and refuse one that cannot be written to, before the work."""
     Path(path).mkdir(parents=True, exist_ok=True)
-    if not os.access(path, os.W_OK):
+    if not takes_files(path):
         raise PermissionError(f"--out must be a folder that you may write to; got {path}.")
+
+
+def takes_files(folder: str | Path) -> bool:
+    """Whether a file can be created in a folder. Permissions do not tell: root has all of them."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def write_array(stream: IO[bytes], array: Any) -> None:

@@ -18,6 +18,7 @@ from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Parameters, Values, Weights
 from ..._validation.arrays import (
     check_matrix_shape,
+    check_observed,
     flatten,
     has_several,
     named_missing,
@@ -188,12 +189,12 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         kept = keeps_dtype and getattr(flat, "shape", (0,))[:1] >= (MANY_SAMPLES,)
         dtype = NUMBERS if kept else np.float64
         with named_missing(type(self).__name__):
-            flat = validate_data(
+            entries: Array = validate_data(
                 self, flat, dtype=dtype, order="C", reset=reset, ensure_all_finite=finite
             )
-        if reset and self._takes_missing and np.isnan(flat).all():
-            raise ValueError("X must have an observed entry; got NaN only.")
-        return np.asarray(flat)
+        if reset and self._takes_missing:
+            check_observed(entries)
+        return entries
 
     def _resolve_shape(self, shape: tuple[int, int] | None, n_features: int) -> tuple[int, int]:
         if self.matrix_shape is None and shape is None:
