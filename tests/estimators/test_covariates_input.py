@@ -21,7 +21,7 @@ def test_collinear_and_constant_columns_are_named_and_of_least_norm():
     assert any("'one', 'site' are constant" in one for one in messages)
     assert any("'age', 'months' are collinear" in one for one in messages)
     assert any("1 of them follows from the others" in one for one in messages)
-    assert any("they have 0. Leave them out" in one for one in messages)
+    assert any("the coefficients are 0. Leave them out" in one for one in messages)
     alone = RMR(tau=1.0).fit(X, y, covariates=Z[:, 0])
     np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
     np.testing.assert_allclose(
@@ -75,7 +75,7 @@ def test_bad_covariates_are_refused_by_name(model, bad, message):
 
 def test_the_solver_of_the_paper_refuses_them():
     X, Z, _ = data()
-    with pytest.raises(ValueError, match="solver='admm' has one intercept"):
+    with pytest.raises(ValueError, match="solver='admm' fits only W and one intercept"):
         RMR(tau=1.0, solver="admm").fit(X, labels("normal"), covariates=Z)
 
 

@@ -143,7 +143,7 @@ def test_a_scoring_of_ones_own_and_a_mistyped_one():
         model.report(X, Y, scoring="root_mean_square_error")
     with pytest.raises(ValueError, match="scoring must be a name or a function"):
         model.report(X, Y, scoring=3)
-    with pytest.raises(ValueError, match="a score for searches of models of numbers"):
+    with pytest.raises(ValueError, match="a score for searches over regressors"):
         model.report(X, Y, scoring="neg_bounded_absolute_error")
 
 

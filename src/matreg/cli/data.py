@@ -63,7 +63,7 @@ def load_data(
         shape=args.shape or default.shape,
     )
     if path.suffix == ".csv" and args.samples is not None:
-        raise ValueError(f"--samples names an array, and {path} has columns.")
+        raise ValueError(f"--samples names an array, but {path} has no arrays, only columns.")
     labels = {} if args.labels is None else _read_labels(Path(args.labels), asked.target)
     if path.suffix == ".csv":
         table = read_table(path)
@@ -139,8 +139,8 @@ def _covariates(column: Callable[[str], Any], asked: Origin) -> dict[str, Any] |
         empty = np.flatnonzero([one == "" for one in values.tolist()])
         if len(empty):
             raise ValueError(
-                f"--covariates: {name!r} has {len(empty)} empty cells, the first of sample "
-                f"{empty[0]}. Leave these samples out, or fill them in."
+                f"--covariates: {name!r} has {len(empty)} empty cells, the first in sample "
+                f"{empty[0]}, counted from 0. Leave these samples out, or fill them in."
             )
     return found
 
@@ -185,8 +185,8 @@ def _entries(table: Table, asked: Origin) -> list[str]:
     absent = [name for name in asked.columns if name not in table.cells]
     if absent:
         raise ValueError(
-            f"{table.path} must have the {len(asked.columns)} columns of the training; "
-            f"{len(absent)} are not there, the first is {absent[0]!r}."
+            f"{table.path} must have the {len(asked.columns)} columns that were in fit; "
+            f"{len(absent)} of them are missing, the first is {absent[0]!r}."
         )
     return asked.columns
 

@@ -36,8 +36,8 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         "--covariates",
         type=names,
         metavar="NAME,NAME",
-        help="arrays or columns that enter beside the matrices without a penalty, such as age,sex; "
-        "words become one column per category (default: those of the model)",
+        help="arrays or columns whose coefficients have no penalty, such as age,sex; words become "
+        "one column per category (default: those of the model)",
     )
     parser.add_argument(
         "--labels", metavar="FILE", help="another file with the labels: .npy, .csv or .txt"

@@ -34,8 +34,8 @@ class Table:
         if name not in self.cells:
             others = get_close_matches(name, self.cells, 3) or list(self.cells)[-3:]
             raise ValueError(
-                f"{self.path} has no column {name!r}, but {', '.join(others)}: name one that is "
-                f"there with {option}."
+                f"{self.path} has no column {name!r}. Name one of its columns with {option}, such "
+                f"as {' or '.join(others)}."
             )
         return to_numbers_or_words(self.cells.pop(name), self.commas)
 
@@ -63,10 +63,11 @@ class Table:
             first = next(k for k, one in enumerate(cells) if "." in one)
             raise ValueError(
                 f"{self.path} has decimal commas and points in column {name!r}: {cells[first]} in "
-                f"line {self.lines[first]} may be a thousand times as much. Write all with one."
+                f"line {self.lines[first]} is ambiguous, as its point may be decimal or may "
+                "separate thousands. Use the same decimal sign in the whole column."
             )
         raise ValueError(
-            f"{self.path} must have numbers in all columns but the labels and groups; column "
+            f"{self.path} must have numbers in all columns except labels and groups; column "
             f"{name!r} has {cells[bad[0]]!r} in line {self.lines[bad[0]]}. Leave the column out "
             f"with --drop {name!r}."
         )

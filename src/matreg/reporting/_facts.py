@@ -225,8 +225,8 @@ def gather(
         )
     if hasattr(inner, "classes_") and (other := sorted(set(labels.tolist()) - set(inner.classes_))):
         raise ValueError(
-            f"y must hold classes of fit, such as {inner.classes_[0]}; got {other[0]}, which was "
-            "not there."
+            f"y must hold classes that were in fit, such as {inner.classes_[0]}; got {other[0]}, "
+            "which was not."
         )
     Z = as_numbers(model, covariates, total)
     if is_streamed(X):

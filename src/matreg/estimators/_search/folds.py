@@ -112,8 +112,8 @@ def _check_weights(
     missing = np.setdiff1d(y[weights > 0.0], y[part][some]) if classifier else ()
     if len(missing):
         raise ValueError(
-            f"fold {k} of cv has no sample of positive sample_weight of {len(missing)} of the "
-            f"classes to {name} on. Pass stratified folds: "
+            f"fold {k} of cv has no sample of positive sample_weight to {name} on in "
+            f"{len(missing)} of the classes. Pass stratified folds: "
             "cv=StratifiedKFold(5, shuffle=True, random_state=0)."
         )
 

@@ -114,9 +114,10 @@ class LeaveOneOut:
         """Changes of W and of the columns' coefficients in coordinates, a row per removal."""
         if self.dbeta is None:
             raise ValueError(
-                f"There are too many samples, {len(self.beta)}, for the changes of all "
-                "predictions, which intervals and influence need. For intervals take MAPIE's "
-                "CrossConformalRegressor, or its SplitConformalRegressor with held-out samples."
+                f"Intervals and influence are not computed for so many samples, {len(self.beta)}: "
+                "they need the change of every prediction without each sample. For intervals take "
+                "MAPIE's CrossConformalRegressor, or its SplitConformalRegressor with held-out "
+                "samples."
             )
         out = self.dbeta @ self.response.F
         if np.any(self.dgamma):
