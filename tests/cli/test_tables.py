@@ -163,4 +163,7 @@ def test_columns_of_the_training_that_are_not_there(table, tmp_path, capsys):
     fewer = write(tmp_path / "n.csv", [row[:-2] for row in table])
     assert main(["predict", path, fewer, "-o", str(tmp_path / "p.csv")]) == 1
     error = capsys.readouterr().err
-    assert "must have the 20 columns of the training; 2 are not there, the first is 'e18'" in error
+    assert (
+        "must have the 20 columns that were in fit; 2 of them are missing, the first is 'e18'"
+        in error
+    )

@@ -238,7 +238,9 @@ def test_reports_of_several_classes(data):
     X, table, y = data
     classes = np.digitize(y, np.quantile(y, [0.33, 0.67]))
     model = SMM(tau=0.5, C=1.0, tol=1e-3).fit(X, classes, covariates=table)
-    assert "3 covariates entered" in model.report(X, classes, covariates=table, cv=3).html
+    assert (
+        "The model included 3 covariates" in model.report(X, classes, covariates=table, cv=3).html
+    )
 
 
 def test_baselines_of_reports_have_the_covariates_too(data):

@@ -111,7 +111,7 @@ def test_models_that_clean_and_pipelines(data, tmp_path):
     flat = X.reshape(len(X), -1)
     piped = make_pipeline(StandardScaler(), RMR(tau=2.0, matrix_shape=(5, 4))).fit(flat, y)
     report = make_report(piped, flat, y, cv=None, title="Ours & theirs")
-    assert "samples went through StandardScaler" in report.html
+    assert "Before the fit, StandardScaler transformed the samples." in report.html
     assert "Both refer to the samples as they are after StandardScaler." in report.html
     assert report.save(tmp_path / "r.html").read_text() == report.html
     assert "<h1>Ours &amp; theirs</h1>" in report.html

@@ -121,7 +121,7 @@ def check_coordinates(dim: str, old: Any, new: Any) -> None:
     """Refuse coordinates of new samples that differ from those of the training, if both exist."""
     if old is not None and new is not None and not _equal(np.asarray(old), np.asarray(new)):
         raise ValueError(
-            f"X must have the same coordinates along {dim!r} as in fit; got {_brief(new)} instead "
+            f"X must have the same coordinates as in fit along {dim!r}; got {_brief(new)} instead "
             f"of {_brief(old)}."
         )
 

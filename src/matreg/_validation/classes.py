@@ -72,6 +72,6 @@ def check_classes_of_part(classes: Values, index: Array, who: str, n: int) -> No
     if len(missing):
         raise ValueError(
             f"y has a class that is too rare, {classes[missing[0]]!r}: {who} a part of the "
-            f"samples, {len(index)} of {n}, and none of them is of this class. Pass tau and C to SMM as "
-            "numbers, chosen for example on a part with more samples of this class."
+            f"samples, {len(index)} of {n}, and none of them is of this class. Pass tau and C to "
+            "SMM as numbers, chosen for example on a part with more samples of this class."
         )
