@@ -44,13 +44,13 @@ from benchmarks.timing import cpu_time, print_table
 from matreg._typing import Array
 from matreg.problem import Problem
 from matreg.solvers import choose, dispatch
-from matreg.solvers.active_set import active_set, box_qp, jacobian
+from matreg.solvers.active_set import active_set, box_qp
 from matreg.solvers.augmented import augmented, incremental_gram, newton, subsamples
 from matreg.solvers.certificate import SolverResult, rounding_floor
 from matreg.solvers.interior import attempts as cold
 from matreg.solvers.interior import interior_point
 from matreg.solvers.largest_tau import tau_max
-from matreg.solvers.neighbours import tau_grid, walk
+from matreg.solvers.neighbours import follow, tau_grid
 from matreg.solvers.rglm import least_squares, standard_form
 from matreg.solvers.rglm.solve import solve_rglm
 from matreg.solvers.warm_start import Start
@@ -75,7 +75,7 @@ COLD: dict[str, Mechanism] = {
 }
 PATHS: dict[str, Mechanism] = {
     "second step with a matrix": [(active_set, "MOST_STEPS", 1)],
-    "single precision of K": [(jacobian, "TOO_LIGHT", np.inf)],
+    "single precision of K": [(active_set, "TOO_LIGHT", np.inf)],
     "borders of free systems": [(box_qp, "MAX_CHANGED", -1)],
     "interior point of the box problem": [
         (box_qp.BoxQuadratic, "solve_from_afar", lambda self, t, r, b: None)
@@ -119,7 +119,8 @@ def solved(problem: Problem, result: SolverResult) -> bool:
 def run_path(case: Case) -> tuple[bool, int]:
     """A path: whether all of its points converged, and their steps."""
     taus = tau_grid(tau_max(case.problem), case.points, case.last)
-    points = list(walk(case.problem, taus, partial(dispatch.next_result, tol=TOL, max_iter=400)))
+    problems = (replace(case.problem, penalty=case.problem.penalty.at(float(t))) for t in taus)
+    points = list(follow(problems, partial(dispatch.next_result, tol=TOL, max_iter=400)))
     steps = sum(point.n_iter for point in points)
     return all(solved(case.problem, point) for point in points), steps
 

@@ -27,7 +27,7 @@ from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import problem_tau_max, tau_grid
 from matreg.solvers.dispatch import next_result
-from matreg.solvers.neighbours import walk
+from matreg.solvers.neighbours import follow
 
 SEEDS = "0"
 
@@ -37,7 +37,8 @@ def path(problem, count, tol=1e-4, ratio=1e-2):
 
     def run():
         taus = tau_grid(problem_tau_max(problem), count, ratio)
-        return list(walk(problem, taus, partial(next_result, tol=tol)))
+        problems = (replace(problem, penalty=problem.penalty.at(float(one))) for one in taus)
+        return list(follow(problems, partial(next_result, tol=tol)))
 
     return cpu_time(run)
 

@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.streamed import HEADER, rmr, row_of
 from benchmarks.streamed_data import SIDE, Clock, write
 from benchmarks.timing import print_table
-from matreg.data.block import Block
 from matreg.data.dask_blocks import DaskBlocks
+from matreg.data.samples import Block
 
 
 def load(path: str, offset: int, start: int, stop: int) -> np.ndarray:

@@ -33,6 +33,11 @@ def random_data(n, p, q, seed=0, noise=0.3, rank=1):
     return X, X.reshape(n, -1) @ W.ravel() + 0.5 + noise * rng.laplace(size=n)
 
 
+def along_tau(problem, taus):
+    """The problem with one tau after another."""
+    return (replace(problem, penalty=problem.penalty.at(float(tau))) for tau in taus)
+
+
 def random_weights(n, seed=0):
     return np.random.default_rng(seed + 1000).uniform(0.2, 3.0, n)
 

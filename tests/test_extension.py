@@ -25,10 +25,10 @@ from matreg.solvers.dispatch import next_result
 from matreg.solvers.first_order import solve_universal
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
-from matreg.solvers.neighbours import walk
+from matreg.solvers.neighbours import follow
 from matreg.unpenalised.basis import intercept
 from own import AsymmetricTube, CappedSlope, EntrywiseElasticNet, LogCoshLoss
-from problems import random_data
+from problems import along_tau, random_data
 
 ACCURACY = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 
@@ -148,7 +148,7 @@ def test_paths_of_every_loss(name):
     problem, c = make(name, PENALTIES["nuclear"])
     top = tau_max(problem)
     taus = top * np.array([1.0, 0.5, 0.2, 0.05])
-    points = list(walk(problem, taus, partial(next_result, tol=1e-7)))
+    points = list(follow(along_tau(problem, taus), partial(next_result, tol=1e-7)))
     assert points[0].W.rank == 0 and all(point.converged for point in points)
     last = replace(problem, penalty=problem.penalty.at(taus[-1]))
     assert points[-1].primal == pytest.approx(optimum(name, last, c), rel=1e-6)

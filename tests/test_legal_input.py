@@ -87,6 +87,16 @@ def test_a_fold_without_weight_is_named(search):
         search(cv=KFold(5)).fit(X, labels, sample_weight=weights)
 
 
+def test_a_class_of_one_sample_is_named():
+    labels = np.where(np.arange(40) == 0, "rare", np.where(y > 0, "a", "b"))
+    message = "no sample to train on of a class with 1 sample of .* leave it out"
+    with (
+        pytest.warns(UserWarning, match="least populated class"),
+        pytest.raises(ValueError, match=message),
+    ):
+        SMMCV(n_taus=2).fit(X, labels)
+
+
 @pytest.mark.parametrize(("first", "part"), [(0, "test"), (1, "train")])
 @pytest.mark.parametrize("search", [RGLMCV(n_taus=3), RMRCV(n_taus=3)])
 def test_a_fold_without_weight_is_named_from_blocks(search, first, part, tmp_path):

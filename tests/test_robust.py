@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from matreg import robust
 from matreg.robust import chance_share, size, spread, weighted_median
 
 RNG = np.random.default_rng(0)
@@ -89,3 +90,16 @@ def test_the_share_of_chance_has_no_units(centred):
         assert other == pytest.approx(share, rel=1e-9)
     assert chance_share(np.ones((4, 2, 2)), np.arange(4.0), np.ones(4)) == 1.0
     assert chance_share(X, np.ones(30), weights) == 1.0
+
+
+@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize("weights", [np.ones(9), np.arange(1.0, 10.0)], ids=["equal", "unequal"])
+def test_measured_in_pieces_they_are_the_same(weights, centred, monkeypatch):
+    X, y = 3.0 + RNG.standard_normal((9, 4, 5)), RNG.standard_normal(9)
+    some = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
+    expected = [size(X, weights, centred), size(some, weights, centred)]
+    expected += [chance_share(X, y, weights, centred), *weighted_median(some[:, 0], weights)]
+    monkeypatch.setattr(robust, "CONVERTED", 10)
+    found = [size(X, weights, centred), size(some, weights, centred)]
+    found += [chance_share(X, y, weights, centred), *weighted_median(some[:, 0], weights)]
+    assert found == pytest.approx(expected, rel=1e-13)

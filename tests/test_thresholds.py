@@ -154,17 +154,24 @@ def test_many_samples_keep_their_dtype(name, fold, monkeypatch):
     assert dtypes == {np.dtype(np.uint8)}
 
 
-@pytest.mark.parametrize("name", ["RMR", "SMM"])
-def test_units_of_many_samples_do_not_take_copies_of_all(name):
+@pytest.mark.parametrize(
+    ("name", "n", "p", "dtype", "most"),
+    [
+        ("RMR", 20_000, 16, np.uint8, 8.0),
+        ("SMM", 20_000, 16, np.uint8, 8.0),
+        ("RMR", 6000, 32, np.float64, 0.5),
+    ],
+)
+def test_units_do_not_take_copies_of_all_samples(name, n, p, dtype, most):
     g = np.random.default_rng(0)
-    X, y = g.integers(0, 255, (20_000, 16, 16)).astype(np.uint8), g.standard_normal(20_000)
+    X, y = g.integers(0, 255, (n, p, p)).astype(dtype), g.standard_normal(n)
     tracemalloc.start()
     try:
         getattr(matreg, name)(tol=1.0).fit(X, y > 0.0 if name == "SMM" else y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 8.0 * X.size
+    assert peak < most * X.nbytes
 
 
 def test_every_threshold_has_a_test():

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Index
-from .data.block import Block
 from .data.blocks import Blocks
 from .data.moments import Moments
-from .data.samples import SampleSet
+from .data.samples import Block, SampleSet
 from .design import Design
 from .known_structure import graph_basis as graph_basis
 from .known_structure import smooth_basis as smooth_basis

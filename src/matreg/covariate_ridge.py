@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Mask
-from .data.block import Block
+from .data.samples import Block
 from .design import ArrayDesign
 from .losses.piecewise import PiecewiseLoss, squared
 from .problem import Problem

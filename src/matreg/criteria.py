@@ -143,13 +143,13 @@ def rglm_degrees_of_freedom(
     point: SolverResult,
     tau: float,
     basis: Basis,
-    weights: Array | None = None,
-    price: Array | None = None,
+    weights: Array | None,
+    price: Array,
 ) -> float:
     """Divergence of the fit, a weighted least squares problem in the tangent space.
 
-    `weights` (n,) are the second derivatives of the losses, ones by default; `price` (k, k) is that
-    of a ridge on the coefficients of the columns, zero by default.
+    `weights` (n,) are the second derivatives of the losses, None for ones; `price` (k, k) is that
+    of a ridge on the coefficients of the columns.
     """
     Phi, penalty = np.zeros((design.n, 0)), np.zeros(0)
     if point.W.rank > 0:
@@ -163,8 +163,7 @@ def rglm_degrees_of_freedom(
     r = len(penalty)
     P = np.diag(np.append(penalty, np.zeros(basis.size)))
     P[:r, :r] += np.diag(np.full(r, 1e-12 * np.trace(H[:r, :r]) / max(r, 1)))
-    if price is not None:
-        P[r:, r:] += price
+    P[r:, r:] += price
     return float(np.trace(cholesky(H + P)(H)))
 
 

@@ -15,11 +15,19 @@ from numpy.typing import NDArray
 
 from ._typing import Array
 
-# Entries that are read, and converted to float64, at a time for a product: they stay in cache.
+# Entries that are copied, or converted to float64, at a time: they stay in cache.
 CONVERTED = 2**18
 # Matrices up to which a product with one after the other, of samples in cache, takes less time than
 # one with all of them.
 FEW = 4
+
+
+def slices(n: int, m: int, *, entries: int = 2**15, least: int = 1) -> Iterator[slice]:
+    """Slices of n rows of m entries with about so many entries, by default so few that they stay in
+    the cache, and at least so many rows.
+    """
+    rows = max(least, entries // max(m, 1))
+    return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
 
 
 class Design(Protocol):
@@ -141,15 +149,14 @@ class ArrayDesign:
 
     def blocks(self, entries: int = 2**16) -> Iterator[tuple[slice, Array]]:
         """Slices of about so many entries with their samples in float64."""
-        rows = max(1, entries // (self.p * self.q))
-        # One array for all: new ones are slow where memory goes back to the system at once.
-        room = None if self._double else np.empty((min(rows, self.n), self.p, self.q))
-        for start in range(0, self.n, rows):
-            part = slice(start, min(start + rows, self.n))
+        room: Array | None = None
+        for part in slices(self.n, self.p * self.q, entries=entries):
             X = self.X[part]
-            if room is not None:
-                X = room[: len(X)]
-                X[:] = self.X[part]
+            if not self._double:
+                # One array for all: new ones are slow where memory goes back to the system at once.
+                room = np.empty(X.shape) if room is None else room[: len(X)]
+                room[:] = X
+                X = room
             yield part, X
 
     def stack(self) -> Array:

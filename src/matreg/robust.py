@@ -5,9 +5,12 @@ A sample of weight 2 is the same as two samples, and scales have the units of th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ._typing import Array
+from .design import CONVERTED, slices
 
 # Standard deviation of a normal law over its median absolute deviation.
 TO_DEVIATION = 1.4826
@@ -25,6 +28,9 @@ def weighted_median(values: Array, weights: Array) -> Array:
     >>> float(weighted_median(np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])))
     2.5
     """
+    if values.ndim == 2 and values.size > CONVERTED and values.shape[1] > 1:
+        columns = [values[:, some] for some in pieces(values.T)]
+        return np.concatenate([weighted_median(some, weights) for some in columns])
     missing = np.isnan(values)
     if weights.min() == weights.max() and not missing.any():
         return plain_median(values)
@@ -47,6 +53,25 @@ def plain_median(values: Array) -> Array:
     columns.partition(half, axis=-1)
     upper = columns[..., half]
     return upper if len(values) % 2 else 0.5 * (columns[..., :half].max(axis=-1) + upper)
+
+
+def pieces(values: Array) -> Iterator[slice]:
+    """Consecutive rows of values (n, m), few enough to be copied."""
+    return slices(*values.shape, entries=CONVERTED)
+
+
+def largest(values: Array, centre: Array) -> float:
+    """Largest absolute difference of rows (n, m) from a centre (m,); NaN are left out."""
+    apart = (np.abs(values[some] - centre) for some in pieces(values))
+    return max(float(np.fmax.reduce(one, axis=None, initial=0.0)) for one in apart)
+
+
+def squared(rows: Array) -> Array:
+    """Squared norms of rows (n, m); NaN count as the mean square of the other entries of a row."""
+    known = ~np.isnan(rows)
+    share = np.maximum(known.sum(axis=1), 1) / rows.shape[1]
+    norms: Array = np.square(rows).sum(axis=1, where=known) / share
+    return norms
 
 
 def spread(y: Array, weights: Array, centred: bool = True) -> float:
@@ -91,14 +116,16 @@ def chance_share(X: Array, y: Array, weights: Array, centred: bool = True) -> fl
     0.3125
     """
     flat = X.reshape(len(X), -1)
+    mean = together = np.zeros(flat.shape[1])
     signs = np.sign(y - weighted_median(y, weights)) if centred else np.sign(y)
     if centred:
-        flat = flat - weights @ flat / weights.sum()
+        mean = weights @ flat / weights.sum()
         signs = signs - weights @ signs / weights.sum()
-    largest = max(float(flat.max(initial=0.0)), -float(flat.min(initial=0.0)))
-    flat = flat / (largest or 1.0)  # squares of huge numbers would overflow
-    together = (weights * signs) @ flat
-    apart = float(weights @ (signs**2 * np.einsum("ij,ij->i", flat, flat)))
+    unit, apart = largest(flat, mean) or 1.0, 0.0  # squares of huge numbers would overflow
+    for some in pieces(flat):
+        rows, s, w = (flat[some] - mean) / unit, signs[some], weights[some]
+        together = together + (w * s) @ rows
+        apart += float(w @ (s**2 * np.einsum("ij,ij->i", rows, rows)))
     return apart / max(float(together @ together), apart) if apart > 0.0 else 1.0
 
 
@@ -117,15 +144,12 @@ def size(X: Array, weights: Array, centred: bool = True) -> float:
     1.0
     """
     flat = X.reshape(len(X), -1)
-    if centred:
-        flat = flat - weighted_median(flat, weights)
-    known = ~np.isnan(flat)
-    unit = float(np.abs(flat).max(initial=0.0, where=known))
+    centre = weighted_median(flat, weights) if centred else np.zeros(flat.shape[1])
+    unit = largest(flat, centre)
     if unit == 0.0:
         return 1.0
     # Squares of huge or tiny numbers would overflow or vanish.
-    squares = np.square(flat / unit).sum(axis=1, where=known)
-    squares *= flat.shape[1] / np.maximum(known.sum(axis=1), 1)
+    squares = np.concatenate([squared((flat[some] - centre) / unit) for some in pieces(flat)])
     typical = float(weighted_median(squares, weights))
     return unit * float(np.sqrt(typical or weights @ squares / weights.sum()))
 

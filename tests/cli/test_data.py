@@ -183,8 +183,14 @@ def test_labels_may_be_words(tmp_path, arrays):
         (["{csv}", "--shape", "5,4"], "--shape 5,4 needs 20 numbers per sample; there are 21"),
         (
             ["{csv}", "--target", "z"],
-            "no column 'z'. Name one of its columns with --target, such as",
+            "no column 'z': its header line has y, g, ..., x19. Name one of them with --target",
         ),
+        (["{csv}", "--target", "Y0"], "no column 'Y0'.*--target"),
+        (["{csv}", "--shape", "5,4", "--drop", "g", "--groups", "g"], "another option has taken"),
+        (["{npz}", "--groups", "y"], "--groups names 'y', which is the label itself"),
+        (["{npz}", "--covariates", "emission,y"], "--covariates names 'y', which is the label"),
+        (["{commas}", "--shape", "1,1"], "line 2 has 4. Decimal commas need semicolons or tabs"),
+        (["{two}"], r"got shape \(40, 2\). Store each column under its own name"),
         (["{broken}"], "broken.npz must be a file of NumPy"),
         (["{objects}"], "objects.npz must be a file of NumPy"),
         (["{npz}", "--shape", "4,5"], r"--shape is \(4, 5\), but samples are \(5, 4\)"),
@@ -211,6 +217,8 @@ def test_bad_data(arguments, message, npz, tmp_path, arrays):
     np.savez(tmp_path / "objects.npz", X=np.array([{}], dtype=object), y=np.zeros(1))
     np.save(tmp_path / "x.npy", arrays["X"])
     (tmp_path / "ragged.csv").write_text("y,x\n1,2\n3\n")
+    (tmp_path / "commas.csv").write_text("y,x\n1,5,2,5\n")
+    np.savez(tmp_path / "two.npz", X=arrays["X"], y=np.zeros((40, 2)))
     (tmp_path / "words.csv").write_text("y,x\n1,a\n3,b\n")
     arrays = arrays | {"groups": np.arange(40)}
     csv = write_csv(tmp_path / "d.csv", arrays)
@@ -219,6 +227,8 @@ def test_bad_data(arguments, message, npz, tmp_path, arrays):
         "npz": npz,
         "csv": csv,
         "txt": tmp_path / "d.txt",
+        "commas": tmp_path / "commas.csv",
+        "two": tmp_path / "two.npz",
         "ragged": tmp_path / "ragged.csv",
         "words": tmp_path / "words.csv",
         "broken": tmp_path / "broken.npz",

@@ -210,3 +210,10 @@ def test_an_encrypted_or_cut_archive(good, npz, tmp_path, capsys):
     (tmp_path / "locked.npz").write_bytes(bytes(flagged))
     for name in ("cut.npz", "locked.npz"):
         refuse(good, str(tmp_path / name), capsys, "must be a file of NumPy")
+
+
+def test_files_in_an_archive_that_are_no_arrays(good, tmp_path, capsys):
+    with zipfile.ZipFile(tmp_path / "d.npz", "w") as archive:
+        archive.writestr("X.npy", "no array")
+        archive.writestr("notes.txt", "no array either")
+    refuse(good, str(tmp_path / "d.npz"), capsys, "must be a file of NumPy that holds numbers")

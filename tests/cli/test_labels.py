@@ -69,8 +69,24 @@ def test_dates_are_refused_unless_they_are_said_to_be_classes(y):
 
 
 def test_words_for_a_model_of_numbers():
-    with pytest.raises(ValueError, match="must be numbers for this --model; got words such as 'a'"):
+    with pytest.raises(ValueError, match="must be numbers for this model; got words such as 'a'"):
         check_labels(np.array(["a", "b"] * 5), "y", False)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["1.5", "2.5", "1.005,2", "3"], "sample 2, counted from 0, has '1.005,2', which is not a"),
+        (["1.5", "2.5", "broken", "3"], "y holds numbers, but sample 2, .* has 'broken'"),
+        (["1,5", "2,5", "1.005", "3"], "has '1.005', and others .* a thousand times as much"),
+    ],
+)
+def test_a_word_among_numbers_makes_no_classes(cells, message):
+    for classes in (None, False):
+        with pytest.raises(ValueError, match=message):
+            check_labels(np.array(cells), "y", classes)
+    assert check_labels(np.array(cells), "y", True).tolist() == cells
+    assert check_labels(np.array([*cells, *"abcd"]), "y", None).dtype.kind == "U"
 
 
 def test_nearly_as_many_words_as_samples():

@@ -66,9 +66,10 @@ def test_the_command_and_the_method_make_the_same_page(fitted, npz, arrays, tmp_
     assert report.html == page.read_text()
 
 
-def test_without_options_parameters_are_chosen_in_folds_that_keep_groups(npz, tmp_path):
+def test_without_options_parameters_are_chosen_in_folds_that_keep_groups(npz, tmp_path, capsys):
     path = str(tmp_path / "model.skops")
     assert main(["fit", npz, "--cv", "3", "-o", path]) == 0
+    assert "'groups' is used: folds keep groups together" in capsys.readouterr().err
     model, origin = load_model(path)
     assert type(model) is matreg.RMRCV
     assert origin.target == "y"
@@ -179,3 +180,9 @@ def test_samples_in_a_mapped_file(arrays, tmp_path):
     path, out = str(tmp_path / "m.skops"), str(tmp_path / "out.csv")
     assert main(["fit", *data, "--tau", "1", "--cv", "0", "-o", path]) == 0
     assert main(["predict", path, *data, "-o", out]) == 0
+
+
+def test_a_search_says_that_no_further_step_gained(npz, tmp_path, capsys):
+    options = ["--tau", "1000", "--C", "1", "--adaptive", "1", "--cv", "2"]
+    assert main(["fit", npz, *options, "-o", str(tmp_path / "m.skops")]) == 0
+    assert "no further step, because none gained enough" in capsys.readouterr().out

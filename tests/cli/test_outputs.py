@@ -36,6 +36,7 @@ def fitted(npz, tmp_path):
         (["predict", "{model}", "{npz}", "-o", "p.xlsx"], "-o must end with .csv or .npy"),
         (["inspect", "{model}", "-o", "w.txt"], "-o must end with .npy or .csv"),
         (["report", "{model}", "{npz}", "-o", "r.pdf"], "-o must end with .html or .htm"),
+        (["report", "{model}", "{npz}", "--cv", "1"], "--cv must be 0, for no folds, or at least"),
         (["fit", "{npz}", "-o", "{folder}"], "-o must be a file; "),
         (["predict", "{model}", "{csv}", "-o", "{csv}"], "-o must not be a file that is read"),
     ],

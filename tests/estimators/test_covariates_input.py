@@ -1,8 +1,11 @@
 """Covariates as users pass them: collinear, missing, encoded, refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 
+import matreg
 from matreg import GRMR, GRMRCV, RGLM, RMR, RMRCV, SMM
 from matreg.preprocessing import CovariateEncoder
 from problems import covariate_data as data
@@ -28,6 +31,25 @@ def test_collinear_and_constant_columns_are_named_and_of_least_norm():
         model.covariate_coef_[:2], 0.5 * alone.covariate_coef_[[0, 0]], atol=1e-4
     )
     assert model.covariate_coef_[2] == 0.0
+
+
+def test_numbers_stored_as_words_are_said_to_be_categories():
+    X, _, _ = data()
+    pandas = pytest.importorskip("pandas")
+    ages = [str(20 + k % 12) for k in range(N)]
+    for table in ({0: ages}, pandas.DataFrame({0: ages}), pandas.Series(ages, name="0")):
+        with pytest.warns(matreg.AdviceWarning, match="'0' holds numbers stored as words.* 12 cat"):
+            RMR(tau=1.0).fit(X, labels("normal"), covariates=table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        codes = {"site": [str(k % 7) for k in range(N)], "id": pandas.Categorical(ages)}
+        RMR(tau=1.0).fit(X, labels("normal"), covariates=codes)
+
+
+def test_covariates_that_fit_all_labels_are_said_to():
+    X, _, _ = data()
+    with pytest.warns(matreg.AdviceWarning, match="Categories with about one sample each"):
+        RMR().fit(X, labels("normal"), covariates={"id": [f"s{k}" for k in range(N)]})
 
 
 def test_predictions_ask_for_covariates_exactly_where_the_fit_had_them():

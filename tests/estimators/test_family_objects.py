@@ -76,7 +76,7 @@ def test_a_mean_of_ones_own_counts_in_predictions_scores_and_files():
     model = RMR(0.1, C=1.0, loss=Tripled()).fit(X, f)
     assert_allclose(model.predict(X), f, atol=0.2)
     assert_allclose(model.leave_one_out(X, f).score, model.score(X, f), atol=0.1)
-    with pytest.raises(ValueError, match="Tripled has a mean of its own"):
+    with pytest.raises(ValueError, match="Tripled defines its own mean"):
         to_onnx(model)
 
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from matreg import GRMRCV, RMR, RMRCV, CoefDisplay
+from matreg import GRMRCV, RMR, RMRCV, SMM, CoefDisplay
 from matreg.datasets import make_matrix_regression
 
 DATA = make_matrix_regression(30, (4, 3), random_state=0)
@@ -76,6 +76,22 @@ def test_attributes_with_a_matrix_a_sample(epochs):
     assert chosen.best_estimator_.to_xarray().dims == ("channel", "time")
     plain = RMR().fit(DATA.X, DATA.y).to_xarray()
     assert plain.dims == ("row", "column") and not plain.coords
+
+
+def test_the_matrices_of_several_labels_or_classes_are_not_samples(epochs):
+    several = RMR(tau=1.0).fit(epochs, np.column_stack([DATA.y, -DATA.y])).to_xarray()
+    classes = SMM().fit(epochs, np.arange(30) % 3).to_xarray()
+    assert several.dims == classes.dims == ("problem", "channel", "time")
+    assert "epoch" not in several.coords and several.shape[0] == 2
+
+
+def test_leave_one_out_transposes_by_name(epochs):
+    model = RMR(tau=1.0).fit(epochs, DATA.y)
+    turned = model.leave_one_out(epochs.transpose("time", "epoch", "channel"), DATA.y)
+    expected = model.leave_one_out(DATA.X, DATA.y)
+    np.testing.assert_array_equal(turned.residuals, expected.residuals)
+    with pytest.raises(ValueError, match="coordinates of the training along 'time'"):
+        model.leave_one_out(epochs.assign_coords(time=TIMES + 0.05), DATA.y)
 
 
 def test_without_xarray_a_sentence_says_what_to_install(monkeypatch):

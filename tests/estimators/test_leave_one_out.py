@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
 from matreg import GRMR, GRMRCV, GSMM, GSMMCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
@@ -55,6 +56,19 @@ def test_residuals_are_those_of_refits(model):
     assert found.leverage.min() >= -1e-9
     assert found.leverage.max() <= 1.0 + 1e-9
     assert found.influence.shape == found.refitted.shape == (N,)
+
+
+@pytest.mark.parametrize("model", [RMR(8.0, C=1.0), RGLM(10.0), RMRCV(taus=[8.0, 4.0], cv=2)])
+def test_flat_samples_have_the_shape_of_fit(model):
+    """They were read as vectors, with residuals of another model."""
+    model = clone(model).fit(data.X, data.y)
+    flat = data.X.reshape(N, -1)
+    expected, found = (model.leave_one_out(X, data.y) for X in (data.X, flat))
+    np.testing.assert_array_equal(found.residuals, expected.residuals)
+    for one in (found, expected):
+        np.testing.assert_array_equal(
+            one.predict_interval(new.X[:3]), expected.predict_interval(new.X[:3].reshape(3, -1))
+        )
 
 
 @pytest.mark.slow
@@ -409,6 +423,21 @@ def test_samples_that_alone_keep_a_probability_from_0_or_1_are_refitted(seed):
     assert found.refitted[:2].all()
     np.testing.assert_array_equal(found.predictions[:2], [True, False])
     assert not model.leave_one_out(X, y, covariates=Z, refits=7).trusted
+
+
+def test_fits_without_an_optimum_are_in_doubt():
+    """A covariate that tells the classes apart, and W without a penalty."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((20, 3, 4))
+    y = X[:, 0, 0] > 0.0
+    told = y[:, None].astype(float)
+    with pytest.warns(ConvergenceWarning, match="no optimum"):
+        model = RGLM(1.0, family="binomial").fit(X, y, covariates=told)
+    assert not model.leave_one_out(X, y, covariates=told).trusted
+    search = RGLMCV([0.0], ridge=0.0, family="binomial", cv="loo")
+    with pytest.warns(match="no optimum|in doubt"):
+        search.fit(X, y)
+    assert np.isinf(search.cv_results_["loo_doubt"]).all()
 
 
 def test_second_order_terms_of_counts_may_overflow():

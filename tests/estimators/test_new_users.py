@@ -57,7 +57,7 @@ WRONG = {
     "names that are a word": (lambda: fitted().report(X, Y, names="channels"), "MapAxes"),
     "a report on numbers of a model of classes": (
         lambda: SMM(tau=0.01).fit(X, CLASSES).report(X, Y, cv=3),
-        "y must hold classes of fit, such as a; got -",
+        "y must hold classes of fit, such as 'a'; got -",
     ),
     "a report as PDF": (lambda: fitted().report(X, Y).save("report.pdf"), "end with .html"),
     "fewer samples than folds": (lambda: RMRCV().fit(X[:4], Y[:4]), "cv=5, the default,"),

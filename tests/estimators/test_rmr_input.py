@@ -90,6 +90,22 @@ def test_data_frames():
     np.testing.assert_array_equal(model.predict(frame), fit().predict(X))
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_input_in_the_middle_of_the_range_of_float64_is_fitted(seed):
+    rng = np.random.default_rng(seed)
+    n, shape = int(rng.integers(2, 30)), rng.integers(1, 6, 2)
+    a, b = 10.0 ** rng.uniform(-30, 30, 2)
+    weights = 10.0 ** rng.uniform(-3, 3, n) if seed % 2 else None
+    model = RMR(
+        tau=float(rng.choice([0.0, 0.1, 1.0])) * b / a,
+        C=10.0 ** rng.uniform(-3, 3) * b / a**2,
+        epsilon=float(rng.choice([0.0, 1e-3, 0.1])) * b,
+    )
+    X2, y2 = a * rng.normal(size=(n, *shape)), b * rng.normal(size=n)
+    model.fit(X2, y2, sample_weight=weights)
+    assert 0.0 < model.objective_ < np.inf and model.dual_gap_ <= 1e-6
+
+
 @pytest.mark.filterwarnings("ignore")  # overflows, and no convergence: how could there be
 @pytest.mark.parametrize("seed", range(40))
 def test_finite_input_of_any_size_is_fitted_or_refused(seed):

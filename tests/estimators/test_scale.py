@@ -148,8 +148,8 @@ def test_tau_max_is_where_the_coefficients_vanish(data):
         (RMR(loss="huber"), data.y),
         (RMR(loss="quantile", quantile=0.7), data.y),
         (RGLM(), data.y),
-        (RGLM(family="binomial"), classes),
-        (RGLM(family="poisson"), counts),
+        (RGLM(family="binomial", fit_intercept=False), np.where(classes, "high", "low")),
+        (RGLM(family="poisson", fit_intercept=False), counts),  # else as of "normal"
         (SMM(), classes),
     ):
         largest = tau_max(model, data.X, y)

@@ -188,8 +188,10 @@ def test_bad_input_is_refused_before_the_work(data, mapped, tmp_path):
         model.fit(mapped, np.where(np.arange(N) == 5, np.nan, y))
     with pytest.raises(ValueError, match="matrix_shape"):
         RMR(matrix_shape=(7, 7)).fit(mapped, y)
-    with pytest.raises(ValueError, match="solver='admm' needs all samples in memory"):
+    with pytest.raises(ValueError, match=r"solver='admm' needs all samples.*Use solver=.auto.;"):
         RMR(solver="admm").fit(mapped, y)
+    with pytest.raises(ValueError, match=r"l1 needs all samples in memory.*l1=0"):
+        RMR(l1=0.3).fit(mapped, y)
     with pytest.raises(ValueError, match="loss='huber' needs all samples in memory"):
         RMR(loss="huber").fit(mapped, y)
     with pytest.raises(ValueError, match="family='poisson' needs all samples in memory"):

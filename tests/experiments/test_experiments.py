@@ -25,8 +25,8 @@ from matreg.experiments import (
     smm,
     tau_path,
 )
-from matreg.experiments.certainty import block_bootstrap, near_ties
 from matreg.experiments.figures import STYLE, image_grid, save
+from matreg.experiments.finance import block_bootstrap, near_ties
 from matreg.experiments.methods import METHODS, Tuning, fit_methods, rae
 from matreg.experiments.parallel import run_tasks
 from matreg.experiments.records import to_markdown, versions, which_form

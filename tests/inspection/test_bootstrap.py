@@ -120,6 +120,8 @@ def test_steps_of_a_pipeline_are_fitted_again(data):
         ({"n_resamples": 1}, "n_resamples"),
         ({"groups": [1, 2]}, "groups must have one entry for each of the 50 samples"),
         ({"groups": np.zeros(50)}, "two groups or more"),
+        ({"groups": [None] * 25 + ["a"] * 25}, "25 of 50 have none"),
+        ({"groups": [np.nan] * 25 + [1.0] * 25}, "25 of 50 have none"),
     ],
 )
 def test_bad_input(data, wrong, message):

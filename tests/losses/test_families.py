@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import r2_score
 
 from matreg import GRMR, GSMM, RGLM, RMR, SMM
-from matreg.losses.families import GLM_FAMILIES, Squared
+from matreg.losses.families import GLM_FAMILIES, REGRESSION_LOSSES, Squared, family_of
 from problems import losses
 
 # Losses of labels y and decisions f by their names, as they are written.
@@ -37,6 +37,11 @@ def test_every_name_is_the_loss_that_it_names(kind, parameter, name):
     written = WRITTEN.get(name, lambda y, f: losses(name, y - f, **numbers))
     expected = [np.sum(written(y, g)) for g in (f, -f)]
     assert found[0] - found[1] == pytest.approx(expected[0] - expected[1], rel=1e-12)
+
+
+def test_an_unknown_name_is_no_loss():
+    with pytest.raises(KeyError):
+        family_of("tube", REGRESSION_LOSSES, epsilon=0.1, delta=1.0, quantile=0.5)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -197,7 +197,7 @@ def test_a_report_is_in_units_and_its_pictures_are_not(data):
     X, y = data[0] * UNITS, data[1]
     pipe = make_pipeline(MatrixScaler(), RGLM(tau=5.0)).fit(X, y)
     page = make_report(pipe, X, y).html
-    assert "the samples are meant as they were given, before they were scaled." in page
+    assert "units of the samples are those in which they were given, before they were" in page
     unset = ("covariates", "groups", "cv", "names", "scoring")
     facts = gather(pipe, X, y, target="label", baseline=False, **dict.fromkeys(unset))
     assert_allclose(facts.maps[0].coef, pipe[-1].coef_ / pipe[0].scale_)
@@ -206,8 +206,8 @@ def test_a_report_is_in_units_and_its_pictures_are_not(data):
 
 def test_rows_columns_and_all_keep_the_rank(pair):
     pipe, _, _ = pair
-    if pipe[0].by != "entries":
-        assert len(components(pipe).rows) == pipe[-1].rank_
+    kept = len(components(pipe).rows) == pipe[-1].rank_
+    assert kept == (pipe[0].by != "entries")
 
 
 def test_refits_are_in_units_and_tests_are_not(data):

@@ -112,7 +112,7 @@ def test_models_that_clean_and_pipelines(data, tmp_path):
     piped = make_pipeline(StandardScaler(), RMR(tau=2.0, matrix_shape=(5, 4))).fit(flat, y)
     report = make_report(piped, flat, y, cv=None, title="Ours & theirs")
     assert "Before the fit, StandardScaler transformed the samples." in report.html
-    assert "Both refer to the samples as they are after StandardScaler." in report.html
+    assert "The units of the samples are those after StandardScaler." in report.html
     assert report.save(tmp_path / "r.html").read_text() == report.html
     assert "<h1>Ours &amp; theirs</h1>" in report.html
     assert report._repr_html_().startswith("<iframe srcdoc=")

@@ -204,6 +204,10 @@ def test_the_time_left_of_a_part_is_that_of_the_whole(monkeypatch):
         folds.step(3)
         # Three of four folds are 3/8 of the whole: 10 s so far leave 16.7 s.
         assert whole.words(10.0) == "3/4 0:16 left"
+    with whole, progress.span(0.5, 1.0), progress.Progress("refits", 4) as last:
+        at(monkeypatch, 20.0)
+        last.step()
+        assert whole.words(20.0) == "1/4 0:30 left"  # the whole ends with its last part
 
 
 def test_every_word_of_the_line_is_in_the_glossary():

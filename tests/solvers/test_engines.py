@@ -180,6 +180,14 @@ def test_the_contract_of_an_engine(engine, seed):
     assert not short.converged and problem.proven(short.beta)[0] <= best * (1.0 + 1e-9)
 
 
+@pytest.mark.parametrize("n", [30, 2500])
+@pytest.mark.parametrize("step", ["interior point", "augmented Lagrangian", "active set"])
+def test_an_engine_that_is_asked_for_takes_its_own_steps(step, n):
+    problem = problem_of(n, (5, 4), tau=0.05 * n)
+    result = solve_problem(problem, solver=NAMES[step], tol=1e-3)
+    assert result.method == NAMES[step] and step in result.history["method"]
+
+
 OTHERS = {
     "least-squares": Model(Squared(), SpectralElasticNet(5.0, ridge=0.0)),
     "reweighted": Model(PoissonCounts(), SpectralElasticNet(5.0, ridge=0.0)),

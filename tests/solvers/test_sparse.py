@@ -15,12 +15,12 @@ from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers import problem_tau_max
 from matreg.solvers.dispatch import next_result
-from matreg.solvers.neighbours import walk
+from matreg.solvers.neighbours import follow
 from matreg.solvers.rglm.solve import solve_rglm
 from matreg.solvers.sparse import solve_sparse
 from matreg.unpenalised.basis import Columns
 from matreg.unpenalised.basis import intercept as columns
-from problems import random_data, random_weights
+from problems import along_tau, random_data, random_weights
 
 N, P, Q = 40, 5, 4
 LOSSES = {
@@ -170,7 +170,7 @@ def test_path_from_zero():
     problem = pose("absolute")
     largest = problem_tau_max(problem)
     taus = largest * np.array([1.0, 0.3, 0.1])
-    results = list(walk(problem, taus, next_result))
+    results = list(follow(along_tau(problem, taus), next_result))
     assert all(result.converged for result in results)
     alone = solve_sparse(replace(problem, penalty=problem.penalty.at(taus[-1])))
     assert results[-1].primal == pytest.approx(alone.primal, rel=2e-6)

@@ -131,8 +131,8 @@ class Line:
         self.state, self.end = state, end
         if self.host is not None:
             at = part_of(self.span, self.share)
-            # The time left of a part is that of the whole.
-            end = end if self.span == WHOLE else forecast(max(at, self.host.share), self.host.begun)
+            if self.span[1] < 1.0:  # else the whole ends with this part
+                end = forecast(max(at, self.host.share), self.host.begun)
             self.host._inside(at, state, end, self.shown)
         elif self.live and (now := time.perf_counter()) >= self.next:
             with self._drawing:

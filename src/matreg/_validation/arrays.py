@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .._runtime.warn import warn
 from .._typing import Array, Weights
+from ..data.units import check_weighed
 
 
 def flatten(X: Any) -> tuple[Any, tuple[int, int] | None]:
@@ -229,8 +230,7 @@ def validate_weights(sample_weight: Weights, n: int) -> Array:
         )
     if weights.min() < 0.0:
         raise ValueError(f"sample_weight must not be negative; got {weights.min()}.")
-    if weights.max() == 0.0:
-        raise ValueError("sample_weight must have a positive entry; got zeros only.")
+    check_weighed(weights)
     return weights
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Values
+from .._typing import Array, Values
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,13 @@ def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
     return array
 
 
-def to_xarray(values: Values, labels: MatrixLabels | None, name: str | None) -> Any:
-    """A matrix (p, q), or one for each sample (n, p, q), as a DataArray with its labels."""
+def to_xarray(
+    values: Values, labels: MatrixLabels | None, name: str | None, of_each: str | None = None
+) -> Any:
+    """A matrix (p, q), or several (k, p, q), as a DataArray with its labels.
+
+    Several are one for each sample, unless `of_each` names another dimension.
+    """
     try:
         import xarray
     except ImportError as error:
@@ -75,9 +80,30 @@ def to_xarray(values: Values, labels: MatrixLabels | None, name: str | None) -> 
     labels = labels or UNNAMED
     dims, coords = list(labels.dims), list(labels.coords)
     if values.ndim == 3:
-        dims, coords = [labels.sample_dim, *dims], [labels.sample_coords, *coords]
+        first = (labels.sample_dim, labels.sample_coords) if of_each is None else (of_each, None)
+        dims, coords = [first[0], *dims], [first[1], *coords]
     known = {dim: one for dim, one in zip(dims, coords, strict=True) if one is not None}
     return xarray.DataArray(values, dims=dims, coords=known, name=name)
+
+
+def like(X: Any, values: Array, fitted: MatrixLabels | None) -> Any:
+    """Values (n, p, q) in the type of X: a DataArray, a table with two column levels, an array.
+
+    The values are in the order of rows and columns that `aligned` gives; `fitted` has the names of
+    rows and columns in the training.
+    """
+    if _has_dims(X):
+        if fitted is not None:
+            (samples,) = (dim for dim in X.dims if dim not in fitted.dims)
+            X = X.transpose(samples, *fitted.dims)
+        return X.copy(data=values)
+    if getattr(getattr(X, "columns", None), "nlevels", 1) == 2:
+        numbered = type(X)(np.arange(X.shape[1])[None], columns=X.columns)
+        place = read_labels(numbered)[0][0]  # column of the table for each row and column
+        flat = np.empty((len(values), X.shape[1]), dtype=values.dtype)
+        flat[:, place] = values
+        return type(X)(flat, index=X.index, columns=X.columns)
+    return values
 
 
 def _has_dims(X: Any) -> bool:

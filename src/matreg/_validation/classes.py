@@ -24,7 +24,7 @@ def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
         )
     y = column_or_1d(y, warn=True)
     check_length(y, n)
-    if y.dtype.kind in "fO" and any(_is_missing(one) for one in y.tolist()):
+    if y.dtype.kind in "fO" and any(is_missing(one) for one in y.tolist()):
         raise ValueError(
             "Input y contains NaN or None. Leave out the samples without a class: "
             "keep = ~pandas.isna(y), then fit(X[keep], y[keep])."
@@ -42,9 +42,12 @@ def encode_classes(y: Any, n: int) -> tuple[Values, Array]:
     return classes, index.astype(np.float64)
 
 
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN or the NA of pandas, and not a word such as "None"."""
-    return not isinstance(label, str) and str(label) in ("None", "nan", "<NA>", "NaT")
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or the like."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA has no truth value
+        return True
 
 
 def classes_at(classes: Values, index: Any) -> Any:

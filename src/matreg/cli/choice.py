@@ -112,8 +112,8 @@ def _single(name: str, value: Any) -> Any:
         return value
     if len(value) > 1:
         raise ValueError(
-            f"--{name} must be one value if cross-validation chooses nothing; got {len(value)} "
-            "values."
+            f"--{name} must be one value if cross-validation chooses nothing; got "
+            f"{len(value)}, separated by commas. A decimal number has a point, as in 0.5."
         )
     return value[0]
 

@@ -64,6 +64,9 @@ def load_data(
     )
     if path.suffix == ".csv" and args.samples is not None:
         raise ValueError(f"--samples names an array, but {path} has no arrays, only columns.")
+    for option, names in (("groups", [asked.groups]), ("covariates", asked.covariates or [])):
+        if asked.target in names:
+            raise ValueError(f"--{option} names {asked.target!r}, which is the label itself.")
     labels = {} if args.labels is None else _read_labels(Path(args.labels), asked.target)
     if path.suffix == ".csv":
         table = read_table(path)
@@ -79,6 +82,8 @@ def load_data(
         remedy = "pass them with --labels" if alone else "name them with --target or --labels"
         raise ValueError(f"{path} has no labels {asked.target!r}: {remedy}.")
     _check_lengths(data)
+    if labelled and data.groups is not None:
+        _refuse_empty("--groups", str(data.origin.groups), data.groups)
     if args.shape not in (None, tuple(data.X.shape[1:])):
         raise ValueError(f"--shape is {args.shape}, but samples are {tuple(data.X.shape[1:])}.")
     return data
@@ -136,13 +141,17 @@ def _covariates(column: Callable[[str], Any], asked: Origin) -> dict[str, Any] |
         return None
     found = {name: column(name) for name in asked.covariates}
     for name, values in found.items():
-        empty = np.flatnonzero([one == "" for one in values.tolist()])
-        if len(empty):
-            raise ValueError(
-                f"--covariates: {name!r} has {len(empty)} empty cells, the first in sample "
-                f"{empty[0]}, counted from 0. Leave these samples out, or fill them in."
-            )
+        _refuse_empty("--covariates", name, values)
     return found
+
+
+def _refuse_empty(option: str, name: str, values: NDArray[Any]) -> None:
+    empty = np.flatnonzero([one == "" for one in values.tolist()])
+    if len(empty):
+        raise ValueError(
+            f"{option}: {name!r} has {len(empty)} empty cells, the first in sample {empty[0]}, "
+            "counted from 0. Leave these samples out, or fill them in."
+        )
 
 
 def _grouping(arrays: Mapping[str, Any], asked: Origin, known: Origin | None) -> str | None:
@@ -209,8 +218,14 @@ def _check_lengths(data: Data) -> None:
         if values is not None and values.shape != (data.X.shape[0],):
             raise ValueError(
                 f"{name} must have one entry for each of the {data.X.shape[0]} samples; got shape "
-                f"{values.shape}. Samples are along the first axis of an array."
+                f"{values.shape}. {_remedy(values.shape, data.X.shape[0])}"
             )
+
+
+def _remedy(shape: tuple[int, ...], n: int) -> str:
+    if len(shape) == 2 and shape[0] == n:
+        return "Store each column under its own name: several labels are fitted in Python only."
+    return "Samples are along the first axis of an array."
 
 
 def _check_shape(shape: tuple[int, int], columns: int) -> tuple[int, int]:

@@ -115,6 +115,8 @@ def run(args: argparse.Namespace) -> None:
     beside: dict[str, Any] = {} if data.covariates is None else {"covariates": data.covariates}
     if "cv" in model_in(model).get_params():
         beside["groups"] = data.groups
+        if data.groups is not None and args.groups is None:
+            say(f"matreg: {data.origin.groups!r} is used: folds keep groups together.", sys.stderr)
     elif args.groups is not None:
         say(
             "matreg: --groups has no effect, because cross-validation chooses nothing.",

@@ -81,6 +81,8 @@ def describe(model: Any, target: str) -> str:
     ]
     if steps := len(getattr(model, "adaptive_", ())):
         lines.append(f"adaptive    {counted(steps, 'further step')}")
+    elif hasattr(model, "best_score_") and np.any(model.adaptive):
+        lines.append("adaptive    no further step, because none gained enough in the folds")
     if hasattr(model, "best_score_"):
         name, is_error = score_of_search(model)
         score = -model.best_score_ if is_error else model.best_score_

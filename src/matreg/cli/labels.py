@@ -45,10 +45,11 @@ def check_labels(y: NDArray[Any], target: str, classes: bool | None) -> NDArray[
             "taken as numbers. Pass --model smm if they are classes."
         )
         return numbers
+    _refuse_a_few_words(words, target)
     if classes is False:
         raise ValueError(
-            f"{target} must be numbers for this --model; got words such as {str(words[0])!r}. For "
-            "classes pass --model smm."
+            f"{target} must be numbers for this model; got words such as {str(words[0])!r}. Models "
+            "of classes are fitted with --model smm."
         )
     _question_many_classes(words, target)
     return words
@@ -76,6 +77,22 @@ def _question_integers(y: NDArray[Any], target: str) -> None:
             "and are taken as numbers. Pass --model smm for classes, --model rglm --family poisson "
             "for counts, or --model rmr if they are numbers."
         )
+
+
+def _refuse_a_few_words(words: NDArray[Any], target: str) -> None:
+    """Refuse numbers with a cell or two that are none: a model of classes would be no answer."""
+    odd = np.array([to_numbers([word], commas=True) is None for word in words.tolist()])
+    if 2 * np.sum(odd) >= len(words):
+        return
+    if odd.any():
+        first, what = int(np.argmax(odd)), "which is not a number"
+    else:
+        first = next(k for k, word in enumerate(words) if "." in word)
+        what = "and others have decimal commas: it may be a thousand times as much"
+    raise ValueError(
+        f"{target} holds numbers, but sample {first}, counted from 0, has {str(words[first])!r}, "
+        f"{what}. Correct it, or pass --model smm if the labels are classes."
+    )
 
 
 def _question_many_classes(words: NDArray[Any], target: str) -> None:

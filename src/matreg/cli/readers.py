@@ -79,7 +79,12 @@ def _read_npz(path: Path) -> dict[str, Any]:
     with numpy_file(path):
         check_unpacked_size(path)
         with np.load(path, allow_pickle=False) as content:
-            return {name: content[name] for name in content.files}
+            found = {name: content[name] for name in content.files}
+        # Of a file in the archive that is not its own NumPy gives the bytes.
+        arrays = {name: one for name, one in found.items() if isinstance(one, np.ndarray)}
+        if not arrays:
+            raise ValueError("no arrays")
+        return arrays
 
 
 def _open_hdf5(path: Path) -> dict[str, Any]:

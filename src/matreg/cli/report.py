@@ -45,6 +45,8 @@ def run(args: argparse.Namespace) -> None:
         from .labels import check_labels
         from .model_files import load_model
 
+        if args.cv is not None and args.cv != 0 and args.cv < 2:
+            raise ValueError(f"--cv must be 0, for no folds, or at least 2; got {args.cv}.")
         check_output(args.out, (".html", ".htm"), args.model, args.data, args.labels)
         model, origin = load_model(args.model)
         data = load_data(args, origin)

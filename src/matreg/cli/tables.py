@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,24 @@ class Table:
     cells: dict[str, list[str]]  # cells of each column, by its name in the header line
     lines: list[int]  # line of the file in which each row begins
     commas: bool  # whether commas may be decimal
+    taken: set[str] = field(default_factory=set)  # columns that an option has named
 
     def column(self, name: str, option: str) -> NDArray[Any]:
         """Remove a column from the table and return it, as numbers if all its cells are."""
         if name not in self.cells:
-            others = get_close_matches(name, self.cells, 3) or list(self.cells)[-3:]
-            raise ValueError(
-                f"{self.path} has no column {name!r}. Name one of its columns with {option}, such "
-                f"as {' or '.join(others)}."
-            )
+            raise ValueError(f"{self.path} has {self._instead_of(name)} with {option}.")
+        self.taken.add(name)
         return to_numbers_or_words(self.cells.pop(name), self.commas)
+
+    def _instead_of(self, name: str) -> str:
+        """Say why a column cannot be taken, and which ones can."""
+        if name in self.taken:
+            return f"the column {name!r}, but another option has taken it: name another column"
+        left = list(self.cells)
+        if close := get_close_matches(name, left, 3):
+            return f"no column {name!r}: name one that is there, such as {', '.join(close)},"
+        some = ", ".join(left) if len(left) < 5 else f"{', '.join(left[:2])}, ..., {left[-1]}"
+        return f"no column {name!r}: its header line has {some}. Name one of them"
 
     def samples(self, columns: Sequence[str]) -> tuple[NDArray[Any], str | None]:
         """Numbers (n, m) of some columns, and a sentence about empty cells if there are any."""
@@ -105,8 +113,11 @@ def _delimiter(header: str) -> str:
 def _check_rows(path: Path, header: list[str], rows: list[tuple[int, list[str]]]) -> None:
     for line, row in rows:
         if len(row) != len(header):
+            # 1,5 is two cells between commas.
+            commas = " Decimal commas need semicolons or tabs between the cells."
             raise ValueError(
                 f"{path} must have {len(header)} cells in each line; line {line} has {len(row)}."
+                + (commas if len(row) > len(header) else "")
             )
     name, times = Counter(header).most_common(1)[0]
     if times > 1:

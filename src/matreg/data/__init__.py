@@ -1,8 +1,8 @@
 """Samples with labels, weights and covariates.
 
-samples       in memory, and what all kinds of samples offer
+samples       in memory, in a block, and what all kinds of samples offer
 joint         several labels or classes as one problem
-block         consecutive samples; blocks: all samples, read block by block
+blocks        read block by block
 reading       slices of arrays, of mapped files and of other storage
 dask_blocks   read block by block on Dask
 moments       samples of which only the second moments are known

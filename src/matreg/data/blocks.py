@@ -21,13 +21,14 @@ from .._typing import Array, Index
 from ..linalg.threads import allowed, one_thread
 from ..thresholds import THREADED_NUMBERS
 from ..unpenalised.basis import Basis, Columns, intercept
-from .block import Block
 from .reading import FileReader, reader
-from .samples import Samples, merge_duplicates
-from .units import check_units, largest
+from .samples import Block, Samples, merge_duplicates
+from .units import check_units, check_weighed, largest
 
 # Bytes of a block. One is read while others are treated.
 BLOCK = 2**24
+# Samples that a subsample reads one after another.
+RUN = 64
 
 
 class Summary(Protocol):
@@ -80,9 +81,17 @@ class Blocks:
         """About this number of samples from all over the data, and their indices.
 
         Their entries, with all labels and weights that are in memory, show whether products of
-        these overflow.
+        these overflow. Where none of them has a weight, they are some of those that have one, with
+        weights so much smaller that each still stands for ``n / len(index)`` samples.
         """
         block, index = self.take(sample_runs(self.n, rows))
+        if not (block.weights > 0.0).any():
+            weights = np.asarray(self.given[1])
+            check_weighed(weights)
+            some = np.flatnonzero(weights > 0.0)
+            places = np.linspace(0, len(some) - 1, min(max(rows, RUN), len(some))).astype(int)
+            block, index = self.take([(int(i), int(i) + 1) for i in some[places]])
+            block = block._replace(weights=len(some) / self.n * block.weights)
         y, weights = (
             one if isinstance(one, np.ndarray) else part
             for one, part in zip(self.given, (block.y, block.weights), strict=True)
@@ -263,13 +272,15 @@ def refuse_sample(i: int, X: NDArray[Any]) -> NoReturn:
 
 
 def sample_runs(n: int, rows: int) -> list[tuple[int, int]]:
-    """Runs (start, stop) of 64 samples at equal distances, each shifted at random by at most one
+    """Runs (start, stop) of samples at equal distances, each shifted at random by at most one
     run. Reading single samples would be as slow as reading all. Equal distances represent sorted
-    data well and do not depend on the blocks.
+    data well and do not depend on the blocks. As many rows as there are samples are all of them.
     """
-    count = max(1, min(rows, n) // 64)
+    if rows >= n:
+        return [(0, n)]
+    count = max(1, min(rows, n) // RUN)
     spacing = n / count
-    length = min(64, n)
+    length = min(RUN, n)
     offsets = np.random.default_rng(0).random(count) * (spacing - length)
     starts = (np.arange(count) * spacing + np.maximum(offsets, 0.0)).astype(int)
     return [(int(start), min(int(start) + length, n)) for start in starts]

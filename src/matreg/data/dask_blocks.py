@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from .._runtime.warn import warn
 from .._typing import Array, Index, Mask
-from .block import Block
 from .blocks import Blocks, S, Scan, joined
+from .samples import Block
 
 
 def is_dask(X: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,40 @@ from numpy.typing import NDArray
 from .._typing import Array, Index, Mask
 from ..design import ArrayDesign
 from ..thresholds import MANY_SAMPLES
-from ..unpenalised.basis import Basis, covariates, intercept
-from .block import Block
+from ..unpenalised.basis import Basis, Columns, covariates, intercept
 
 # Number of samples on which units are measured, if there are more.
 UNIT_ROWS = 4096
+
+
+class Block(NamedTuple):
+    """Consecutive samples: what passes over all samples see at a time."""
+
+    start: int  # index of the first one
+    X: NDArray[Any]  # (k, p*q): samples in their own dtype
+    # (k,): labels and sample weights.
+    y: Array
+    weights: Array
+    # (k, m): all columns without a penalty, the ones included; None without covariates.
+    Z: Array | None = None
+
+    @property
+    def design(self) -> ArrayDesign:
+        """The samples as a linear operator on coefficients (p*q, 1)."""
+        return ArrayDesign(self.X[:, :, None])
+
+    def basis(self, fit_intercept: bool) -> Basis:
+        """The columns without a penalty: the covariates, or else ones or none."""
+        return intercept(fit_intercept) if self.Z is None else Columns(self.Z)
+
+    def part(self, start: int, stop: int) -> Block:
+        """Consecutive samples of the block."""
+        return self.take(slice(start, stop))._replace(start=self.start + start)
+
+    def take(self, some: NDArray[Any] | slice) -> Block:
+        """Some samples of the block."""
+        Z = None if self.Z is None else self.Z[some]
+        return Block(self.start, self.X[some], self.y[some], self.weights[some], Z)
 
 
 class SampleSet(Protocol):

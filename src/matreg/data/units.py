@@ -39,6 +39,12 @@ def check_units(X: Any, y: Any, weights: Any, orders: float = ORDERS) -> None:
         )
 
 
+def check_weighed(weights: Any) -> None:
+    """Refuse weights, at least 0, of which none is positive."""
+    if largest(weights) == 0.0:
+        raise ValueError("sample_weight must have a positive entry; got zeros only.")
+
+
 def check_size(name: str, size: float) -> None:
     """Refuse numbers, the largest of this size, whose squares vanish or overflow."""
     if size != 0.0 and not SMALLEST <= size <= LARGEST:

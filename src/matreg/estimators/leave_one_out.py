@@ -34,7 +34,13 @@ from ._fit.several import given_labels
 from ._fit.units import Units, bases_of, in_numbers, with_numbers
 from ._input.covariates import new_covariates
 from ._input.fit_input import FitInput
-from ._search.left_out import TRUSTED, check_each_left_out, check_left_out, shown_residuals
+from ._search.left_out import (
+    TRUSTED,
+    check_each_left_out,
+    check_left_out,
+    doubt_of,
+    shown_residuals,
+)
 from ._search.rounds import decided
 
 # Relative duality gap of the fit from which samples are left out.
@@ -77,7 +83,8 @@ class LeaveOneOutResult:
         with fewer refits, from about 2,900 samples on, and for adaptive models, whose bases depend
         on the labels of all samples, so that the residuals are too small. Infinite if a fit without
         one sample is not unique, except where only the intercept is not (without covariates): every
-        fit takes the middle of the interval of optimal intercepts.
+        fit takes the middle of the interval of optimal intercepts. Infinite, too, if the fit is far
+        from its optimum or has none, of which it warned.
     """
 
     predictions: Values
@@ -185,6 +192,9 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
             "joint=None, call model.estimators_[k].leave_one_out(X, y[:, k]) for label k; results "
             f"are NaN where the label is missing. {FOLDS}"
         )
+    # Of the shape and the names of fit: flat samples would be read as vectors.
+    X = model._validate_samples(given.X, keeps_dtype=not model._takes_missing)
+    given = given._replace(X=X)
     search = hasattr(model, "best_estimator_")
     model.dual_coef_  # noqa: B018  (of samples in blocks it is computed now, not by a copy)
     fitted: MatrixEstimator = model.best_estimator_ if search else with_numbers(copy.copy(model))
@@ -257,7 +267,7 @@ def solve_left_out(
     seen = replace(result, W=bases.restore(result.W), kept=None)
     at, shown = (result.W, result.gamma, result.beta), shown_residuals(model, samples.y)
     found = refined(loo, problem, *at, most=refits, shown=shown)
-    found = replace(found, doubt=np.nan) if adaptive else found
+    found = replace(found, doubt=np.nan if adaptive else doubt_of(found, result))
     return OneProblem(part, seen, found, back, bases)
 
 

@@ -16,10 +16,9 @@ from ..solvers import SolverResult, mean_curvature, tau_max
 from ._fit.convex import ConvexEstimator, Part, joint_part
 from ._fit.family import FamilyEstimator
 from ._fit.units import RGLM_TAU, Units
-from ._input.fit_input import FitInput
 from ._input.parameters import parametrised
 from ._search.block_by_block import tried_by_moments
-from ._search.candidates import SearchOutcome, number_list
+from ._search.candidates import number_list
 from ._search.path_search import PathSearch
 
 # Shares of a ridge that RGLMCV tries.
@@ -278,5 +277,4 @@ class RGLMCV(FamilyEstimator, PathSearch):
         logarithms = np.array([self._log_probabilities(f)[own] for f in decisions])
         return np.asarray(np.average(logarithms, axis=1, weights=sample_weight))
 
-    def _try_on_blocks(self, blocks: SampleSet, given: FitInput) -> SearchOutcome:
-        return tried_by_moments(self, blocks, given)
+    _try_on_blocks = tried_by_moments

@@ -2,7 +2,7 @@
 
 shapes  tau_path  finance  head_pose  risk_bound      the paper's tables, figures and theorem
 label_noise  shifted_labels  smm                      beyond the paper
-methods       the methods that are compared; certainty: uncertainty of a table
+methods       the methods that are compared
 records       options, results and records; tables, figures: how they are written
 parallel      many independent tasks
 """

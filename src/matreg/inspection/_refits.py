@@ -23,7 +23,7 @@ from .._validation.axes import aligned
 from .._validation.stored import refuse_streamed
 from ..estimators._fit.base import MatrixEstimator
 from ..estimators._linear_part import linear_part
-from ..estimators._search.folds import make_splitter
+from ..estimators._search import folds
 from ._covariates import fit_with, take
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
@@ -100,7 +100,7 @@ def refit_rows(model: Any, X: Any, y: Array, Z: Array | None, rows: Indices) -> 
 
 def folds_of(cv: Any, model: Any, X: Any, y: Any, groups: Any) -> list[tuple[Indices, Indices]]:
     """Training and test samples of each fold; a number of folds keeps groups together."""
-    return list(make_splitter(cv, y, groups, is_classifier(model)).split(X, y, groups))
+    return list(folds.make_splitter(cv, y, groups, is_classifier(model)).split(X, y, groups))
 
 
 def as_samples(model: Any, X: Any) -> Any:
@@ -115,12 +115,8 @@ def as_samples(model: Any, X: Any) -> Any:
 
 def check_groups(groups: Any, n: int) -> Indices:
     """Index of the group of each sample, (n,), counted from 0."""
-    labels = np.asarray(groups)
-    if labels.shape != (n,):
-        raise ValueError(
-            f"groups must have one entry for each of the {n} samples; got shape {labels.shape}."
-        )
-    numbers = np.unique(labels, return_inverse=True)[1]
+    folds.check_groups(groups, n)
+    numbers = np.unique(np.asarray(groups), return_inverse=True)[1]
     if numbers.max() == 0:
         raise ValueError("groups must hold two groups or more; got one.")
     return numbers

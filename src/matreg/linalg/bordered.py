@@ -219,8 +219,8 @@ def dual(Phi: NDArray[Any], D: Array, least: float = 0.0) -> Solve:
 def primal(Phi: Rows, D: Array, refine: bool = True) -> Solve:
     """Factorise a matrix of order d: for more samples than coordinates; ``Phi'x`` is appended to x.
 
-    Samples with a tiny D are equality constraints in all but name. To divide by their D would
-    drown all others, so that they are kept apart, as the rows of a second, small system.
+    Samples with a tiny D are equality constraints in all but name. Dividing by their D would
+    swamp all others, so that they are kept apart, as the rows of a second, small system.
     """
     n, d = Phi.shape
     some = Phi.take(np.arange(0, n, max(1, n // 200)))

@@ -25,7 +25,7 @@ class WarmStartedSVT:
     smaller Gram matrix are used, and a full decomposition where squaring would lose the digits
     that matter: singular values matter relative to the threshold only.
 
-    `n_gram_` and `n_subspace_` count the calls answered by the Gram side and by the block.
+    `n_subspace_` counts the calls answered by the block.
 
     Examples
     --------
@@ -40,7 +40,6 @@ class WarmStartedSVT:
         self.rng = np.random.default_rng(0)  # of the probes
         self.basis: Array | None = None
         self.failures, self.wait = 0, 0
-        self.n_gram_ = 0
         self.n_subspace_ = 0
 
     def __call__(self, M: Array, threshold: float, tol: float = 1e-9) -> Factors:
@@ -70,7 +69,6 @@ class WarmStartedSVT:
         if f is None:
             self.basis = None  # room for the new one
             f = self._gram(M, t)
-            self.n_gram_ += 1
             self.wait -= 1
         else:
             self.n_subspace_ += 1

@@ -5,7 +5,6 @@ windows       samples that are windows of a time series
 scatter       scattered light in excitation-emission matrices
 covariates    tables and categories as columns of numbers
 _moments      means and variances in one pass; _stored_view: stored samples scaled as they are read
-_named        names of rows and columns of changed samples
 """
 
 from .covariates import CovariateEncoder

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
-from ..data.block import Block
+from ..data.samples import Block
 
 
 @dataclass(frozen=True)

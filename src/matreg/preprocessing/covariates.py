@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._runtime.text import counted
 from .._typing import Array
+from .._validation.classes import is_missing
 
 
 class Column(NamedTuple):
@@ -263,14 +264,6 @@ def as_column(name: str, values: NDArray[Any], is_category: bool) -> Column:
         ) from None
     refuse_missing(name, ~np.isfinite(numbers))
     return Column(name, numbers, False)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN or the like."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA has no truth value
-        return True
 
 
 def refuse_missing(name: str, missing: NDArray[Any]) -> None:

@@ -21,12 +21,11 @@ from .._validation.arrays import (
     refuse_table_of_matrices,
     resolve_shape,
 )
-from .._validation.axes import MatrixLabels, aligned, read_labels
+from .._validation.axes import MatrixLabels, aligned, like, read_labels
 from .._validation.stored import is_streamed, loaded, stored_shape
 from ..data.blocks import ArrayBlocks
 from ..data.dask_blocks import DaskBlocks, is_dask
 from ._moments import Moments, MomentsOf
-from ._named import like
 from ._stored_view import StoredView
 from .units import AXES, ROUNDING, SAMPLED, quantiles, sampled
 

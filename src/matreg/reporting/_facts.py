@@ -220,12 +220,16 @@ def gather(
     rivals = baselines_of(baseline, inner._loss().labels, score.by_medians)
     total, labels = int(np.shape(X)[0]), np.asarray(y)
     if labels.shape != (total,):
+        several = labels.ndim == 2 and labels.shape[0] == total
+        advice = " A report is about one label: fit a model to each column of y." if several else ""
         raise ValueError(
             f"y must have one label for each of the {total} samples; got shape {labels.shape}."
+            f"{advice}"
         )
-    if hasattr(inner, "classes_") and (other := sorted(set(labels.tolist()) - set(inner.classes_))):
+    known = inner.classes_.tolist() if hasattr(inner, "classes_") else []
+    if known and (other := sorted(set(labels.tolist()) - set(known), key=str)):
         raise ValueError(
-            f"y must hold classes that were in fit, such as {inner.classes_[0]}; got {other[0]}, "
+            f"y must hold classes that were in fit, such as {known[0]!r}; got {other[0]!r}, "
             "which was not."
         )
     Z = as_numbers(model, covariates, total)
@@ -236,6 +240,11 @@ def gather(
     else:
         X = as_samples(model, loaded(X))
         single, auto = None, isinstance(cv, str) and cv == "auto"
+        if isinstance(cv, str) and not auto:
+            raise ValueError(
+                f"cv must be 'auto', which is leave-one-out where that is trusted, a number of "
+                f"folds, a splitter, or None; got {cv!r}."
+            )
         if auto and groups is None:
             with span(0.0, 0.5):
                 single = left_out_singly(model, X, labels, covariates)

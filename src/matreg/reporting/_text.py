@@ -169,14 +169,14 @@ def _units(facts: Facts) -> str:
     result = "decision" if facts.classes else "prediction"
     if part.target_steps:
         result += " before it is transformed back"
-    samples = "as they were given"
+    samples = "in which they were given"
     if before:
-        samples = f"as they are after {', '.join(type(step).__name__ for step in before)}"
+        samples = f"after {', '.join(type(step).__name__ for step in before)}"
     if part.scalers:
         samples += ", before they were scaled"
     return (
         f"W is in units of the {result} per unit of the samples, the pattern in units of the "
-        f"samples per unit of the {result}. Both refer to the samples {samples}."
+        f"samples per unit of the {result}. The units of the samples are those {samples}."
     )
 
 

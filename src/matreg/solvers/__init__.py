@@ -1,6 +1,6 @@
-"""Solvers: a problem in, a result out. They know no estimator.
+"""Solvers: a problem in, a result out. They import no estimator.
 
-This is the only door: what is not named here is the inside of a solver.
+Other folders import only the names that are listed here.
 
 dispatch      the one entrance; choose: which method runs
 certificate   what a solver returns, and the record of how it got there
@@ -46,7 +46,7 @@ from .grmr.start import Limits, Prepared, prepare
 from .loo.intervals import jackknife_plus
 from .loo.refits import Refined, refined
 from .loo.residuals import LeaveOneOut, leave_one_out
-from .neighbours import tau_grid, walk
+from .neighbours import tau_grid
 from .passes.moments import moments
 from .passes.solve import check_blocks, quadratic
 from .warm_start import Start
@@ -96,5 +96,4 @@ __all__ = [
     "tau_grid",
     "tau_max",
     "to_arrays",
-    "walk",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._runtime.progress import tell
 from .._typing import Array
-from ..data.block import Block
+from ..data.samples import Block
 from ..linalg.factors import Factors, singular_values, zero_factors
 from ..problem import Problem, RMRProblem, relative_gap
 from ..unpenalised.basis import Basis, Columns
@@ -179,13 +179,9 @@ class History:
         i = names.index("time")
         self.rows.append((*row[:i], time.perf_counter() - self.start, *row[i:]))
         if self.verbose:
-            self.say(self.LINE.format(*self.rows[-1]))
-
-    def say(self, line: str) -> None:
-        """Print a line, under a header."""
-        if len(self.rows) == 1:
-            print(self.HEADER)
-        print(line, flush=True)
+            if len(self.rows) == 1:
+                print(self.HEADER)
+            print(self.LINE.format(*self.rows[-1]), flush=True)
 
     @property
     def table(self) -> NDArray[Any]:

@@ -270,7 +270,7 @@ def path(
 def adapted_points(
     model: Model, samples: SampleSet, along: str, values: Array, steps: int, **options: Any
 ) -> Iterator[SolverResult]:
-    """Points of a plain path, each with further steps of its own, all with the tau of the point."""
+    """Points of a plain path, each followed by its own further steps with the tau of the point."""
     points = plain_path(model, samples, along, values, **options)
     for value, point in zip(values, points, strict=True):
         there = model.at(C=float(value)) if along == "C" else model

@@ -46,27 +46,6 @@ def tau_grid(largest: float, n_taus: int, tau_min_ratio: float) -> Array:
     return largest * np.geomspace(1.0, tau_min_ratio, n_taus)
 
 
-def walk(problem: Problem, taus: Array, solve: Solve) -> Iterator[SolverResult]:
-    """Solutions for decreasing tau, each from the last.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem; its own tau is ignored.
-    taus : ndarray of shape (k,)
-        Values of tau, largest first.
-    solve : callable
-        A problem and the last result, None at the first point, give a result.
-
-    Returns
-    -------
-    iterator of SolverResult
-        One per value of tau, without its `kept`.
-    """
-    penalties = (problem.penalty.at(float(tau)) for tau in taus)
-    return follow((replace(problem, penalty=penalty) for penalty in penalties), solve)
-
-
 def follow(problems: Iterable[Problem], solve: Solve) -> Iterator[SolverResult]:
     """Solutions of neighbouring problems, each from the last.
 

@@ -234,7 +234,7 @@ def solve_sparse(
     (True, 2)
     """
     if not problem.homogeneous:
-        raise ValueError("problem must have no linear term; this solver knows none.")
+        raise ValueError("problem must have no linear term, which this solver does not take.")
     problem.penalty.check_shape(problem.design.p, problem.design.q)
     tracker, k = Tracker(problem, tol, verbose, "alternating directions", max_iter), 0
     method = Splitting(problem, None if start is None else start.split)

@@ -272,7 +272,7 @@ class Columns:
         if self.back is None:
             return Z
         back = self.back.copy()
-        if not back[1:, 0].any():  # the rest of the first row are means, which may be huge
+        if not back[1:, :1].any():  # the rest of the first row are means, which may be huge
             back[0, 1:] = 0.0
         # All singular values count: columns may be of very different units.
         return Z @ np.linalg.pinv(back, rcond=0.0)

@@ -8,7 +8,6 @@ import pytest
 from matreg.datasets import make_matrix_regression
 from matreg.solvers import choose
 from matreg.solvers.active_set import active_set as follow_module
-from matreg.solvers.active_set import jacobian
 from matreg.solvers.active_set.active_set import (
     WEIGHT,
     ActiveSetNewton,
@@ -101,7 +100,7 @@ def numbers(linear):
 
 @pytest.mark.parametrize(("size", "accuracy"), [(1.0, 1e-5), (1e-5, 1e-6), (1e-8, 1e-11)])
 def test_light_coordinates_do_not_drown_in_rounding(size, accuracy, monkeypatch):
-    monkeypatch.setattr(jacobian, "SMALL_SYSTEM", 0)
+    monkeypatch.setattr(follow_module, "SMALL_SYSTEM", 0)
     X, y = random_data(40, 8, 8)
     problem = at(make_problem(X, y), 1.0)
     rng = np.random.default_rng(1)
@@ -122,7 +121,7 @@ def test_light_coordinates_do_not_drown_in_rounding(size, accuracy, monkeypatch)
 
 
 def test_samples_of_low_rank_have_a_matrix_without_negative_eigenvalues(monkeypatch):
-    monkeypatch.setattr(jacobian, "SMALL_SYSTEM", 0)
+    monkeypatch.setattr(follow_module, "SMALL_SYSTEM", 0)
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((20, 2)) @ rng.standard_normal((2, 256))).reshape(20, 16, 16)
     y = rng.standard_normal(20)

@@ -26,6 +26,8 @@ LOSSES = {
     "weights": lambda n: epsilon_insensitive(np.linspace(0.1, 2.0, n), 0.1),
 }
 
+LIMITS = {"tol": 1e-6, "max_iter": 1000, "verbose": 0}
+
 
 def many(loss="epsilon-insensitive", n=3000):
     data = make_matrix_regression(n, (4, 3), noise_scale=0.5, random_state=0)
@@ -84,7 +86,7 @@ def test_neighbours_far_away_are_given_up_and_nothing_is_claimed():
     for share in (0.9, 0.89):
         last = next_result(at(problem, share * largest), last)
     posed = at(problem, 1e-3 * largest)
-    result = solve_working_set(posed, start=last.start)
+    result = solve_working_set(posed, start=last.start, **LIMITS)
     assert gap_of_result(posed, result) == pytest.approx(result.gap, abs=1e-9)
     assert next_result(posed, last).converged
 
@@ -94,6 +96,6 @@ def test_where_no_sample_is_near_an_edge_nothing_is_tried_and_nothing_claimed():
     far = Start(
         np.zeros((4, 3)), np.array([1e3]), 0.0 * problem.y, position_of(problem), np.zeros((4, 3))
     )
-    result = finish(problem, start=far, reach=0.0)
+    result = finish(problem, start=far, reach=0.0, **LIMITS)
     assert not result.converged and result.n_iter == 0
     assert gap_of_result(problem, result) == pytest.approx(result.gap, abs=1e-9)

@@ -16,12 +16,13 @@ from matreg.losses.smooth import Logistic, Poisson
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
 from matreg.solvers.dispatch import next_result
-from matreg.solvers.neighbours import walk
+from matreg.solvers.neighbours import follow
 from matreg.solvers.passes.moments import solve_streamed_rglm
 from matreg.solvers.rglm import least_squares
 from matreg.solvers.rglm.least_squares import solve_least_squares
 from matreg.solvers.rglm.solve import rglm_tau_max, solve_rglm
 from matreg.unpenalised.basis import intercept as columns
+from problems import along_tau
 
 FAMILIES = ("normal", "binomial", "poisson")
 each_family = pytest.mark.parametrize("family", FAMILIES)
@@ -123,7 +124,7 @@ def test_path_and_tau_max():
     problem, _ = make("normal", 1.0, 5.0)
     largest = rglm_tau_max(problem)
     taus = largest * np.array([1.001, 0.999, 0.5, 0.1, 0.01])
-    results = list(walk(problem, taus, partial(next_result, tol=1e-8)))
+    results = list(follow(along_tau(problem, taus), partial(next_result, tol=1e-8)))
     assert results[0].W.rank == 0 < results[1].W.rank
     for tau, result in zip(taus, results, strict=True):
         alone = solve_rglm(replace(problem, penalty=problem.penalty.at(tau)), tol=1e-8)

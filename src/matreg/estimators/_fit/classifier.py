@@ -28,6 +28,7 @@ from ...solvers import SolverResult
 from .._input.parameters import parametrised
 from .base import MatrixEstimator
 from .convex import Part, joint_part
+from .several import problems_last
 
 
 @parametrised
@@ -81,10 +82,26 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
 
     def _combiner(self) -> tuple[Callable[[Array], Array], int | None]:
         k = len(self.classes_)
-        return partial(combined, k=k, one_vs_rest=one_vs_rest(self)), None if k == 2 else k
+        if k == 2 or one_vs_rest(self):
+            return problems_last, None if k == 2 else k
+        return partial(votes, k=k), k
 
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array:
-        return class_outlier_score(model, samples, result)
+        """How much each label of two classes, -1 and 1, looks wrong, (n,), in margins.
+
+        A sample on the right side of the margin scores zero. On the margin it scores its multiplier
+        relative to the bound of the multiplier, or zero if there is no bound. Beyond the margin it
+        scores ``2 - y f``: more than 2 on the wrong side. Samples of weight zero get NaN.
+        """
+        decisions = samples.design.forward(result.W.matrix)
+        decisions += samples.unpenalised(model.fit_intercept).times(result.gamma)
+        beyond = np.maximum(1.0 - samples.y * decisions, 0.0)
+        loss = model.losses(samples.y, samples.weights)
+        share = (beyond > 0.0).astype(float)
+        if isinstance(loss, PiecewiseLoss) and loss.bounded:
+            share = np.abs(result.beta) / loss.size
+        scores = share * (1.0 + beyond)
+        return np.where(samples.group >= 0, scores[samples.group], np.nan)
 
     def decision_function(self, X: ArrayLike, covariates: Covariates = None) -> Array:
         """Decisions on samples.
@@ -116,15 +133,11 @@ def one_vs_rest(model: MatrixEstimator) -> bool:
     return joint or getattr(model, "multi_class", "one_vs_rest") == "one_vs_rest"
 
 
-def combined(f: Array, k: int, one_vs_rest: bool) -> Array:
-    """Decisions (..., n) or (..., n, k) on k classes from those of the problems, (m, ..., n)."""
-    if len(f) == 1:
-        return f[0]
-    if one_vs_rest:
-        return np.moveaxis(f, 0, -1)
+def votes(f: Array, k: int) -> Array:
+    """Decisions (..., n, k) on k classes from those of their pairs, (m, ..., n)."""
     flat = f.reshape(len(f), -1).T
-    votes = _ovr_decision_function(flat > 0.0, flat, k)
-    return np.asarray(votes).reshape(*f.shape[1:], k)
+    counted = _ovr_decision_function(flat > 0.0, flat, k)
+    return np.asarray(counted).reshape(*f.shape[1:], k)
 
 
 def problem_names(model: MatrixEstimator) -> dict[str, list[object]]:
@@ -158,21 +171,3 @@ def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
         f"{listed}{', ...' if len(names) > 3 else ''}; got {problem}. Functions without the "
         "parameter problem need a model of two classes."
     )
-
-
-def class_outlier_score(model: Model, samples: Samples, result: SolverResult) -> Array:
-    """How wrong each label of two classes, -1 and 1, looks, (n,), in margins.
-
-    A sample on the right side of the margin scores zero. On the margin it scores its multiplier
-    relative to the bound of the multiplier, or zero if there is no bound. Beyond the margin it
-    scores ``2 - y f``: more than 2 on the wrong side. Samples of weight zero get NaN.
-    """
-    decisions = samples.design.forward(result.W.matrix)
-    decisions += samples.unpenalised(model.fit_intercept).times(result.gamma)
-    beyond = np.maximum(1.0 - samples.y * decisions, 0.0)
-    loss = model.losses(samples.y, samples.weights)
-    share = (beyond > 0.0).astype(float)
-    if isinstance(loss, PiecewiseLoss) and loss.bounded:
-        share = np.abs(result.beta) / loss.size
-    scores = share * (1.0 + beyond)
-    return np.where(samples.group >= 0, scores[samples.group], np.nan)

@@ -87,6 +87,7 @@ class Fitted(BaseEstimator):
         name : str or ndarray, default ``"coef_"``
             Attribute of shape (p, q), or with one matrix per sample, such as ``"X_clean_"`` and
             ``"outliers_"`` of :class:`GRMR`; or an array of such a shape, such as the pattern.
+            The first dimension of several matrices in `coef_` is "problem".
 
         Returns
         -------
@@ -98,7 +99,8 @@ class Fitted(BaseEstimator):
             check_is_fitted(self, "coef_")
             return to_xarray(np.asarray(name), self._matrix_labels(), None)
         check_is_fitted(self, name)
-        return to_xarray(getattr(self, name), self._matrix_labels(), name.rstrip("_"))
+        of_each = "problem" if name == "coef_" else None
+        return to_xarray(getattr(self, name), self._matrix_labels(), name.rstrip("_"), of_each)
 
     def _matrix_labels(self) -> MatrixLabels | None:
         return MatrixLabels(**self.labels_) if hasattr(self, "labels_") else None

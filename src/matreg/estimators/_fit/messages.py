@@ -79,10 +79,10 @@ def warn_of_zero(
     remedy = "Lower tau, or leave it at 'scale', which follows the units of X and y."
     same_labels = y is not None and np.ptp(y) == 0.0
     largest = None if tau_max is None or same_labels else tau_max()
+    message = "the samples do not vary with the labels."
     if same_labels:
         message = "all labels are the same. Check y."
     elif y is None or largest is None:
-        message = "the samples do not vary with the labels."
         if tau > 0.0:
             message = f"tau={tau:.4g} is too large, or {message} {remedy}"
     elif tau >= largest > 0.0:
@@ -97,8 +97,11 @@ def warn_of_zero(
             f"all labels are within epsilon={epsilon:.4g} of a constant; they span only "
             f"{np.ptp(y):.4g}. Lower epsilon, or leave it at 'scale', which follows their units."
         )
-    else:
-        message = "the samples do not vary with the labels."
+    elif covariates:
+        message = (
+            "the part of the labels that covariates do not explain does not vary with the samples. "
+            "Categories with about one sample each fit all labels by themselves."
+        )
     same = "predictions depend on the covariates alone"
     so = same if covariates else "all predictions are the same"
     warn(f"W = 0, so that {so}: {message}")

@@ -64,29 +64,22 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         return max(TAU, CHANCE * units.chance)
 
     def _label_scores(self, model: Model, samples: Samples, result: SolverResult) -> Array | None:
+        """How much each label looks wrong, (n,), in robust standard deviations of the residuals.
+
+        A sample whose residual is outside the tube of the loss has its multiplier at the bound, and
+        its score is the size of its residual. Many residuals lie on the edge of the tube, so that
+        their size says nothing; the multiplier relative to its bound does. Inside the tube the
+        score is zero. Samples of weight zero get NaN.
+        """
         problem = replace(model, covariate_ridge=0.0).on(samples)
-        if not isinstance(problem.loss, PiecewiseLoss):
+        if not isinstance(loss := problem.loss, PiecewiseLoss):
             return None
         residual = problem.y - problem.design.forward(result.W.matrix)
         residual -= problem.unpenalised.times(result.gamma)
-        return label_outlier_score(residual, problem.loss, result, samples)
-
-
-def label_outlier_score(
-    residual: Array, loss: PiecewiseLoss, result: SolverResult, distinct: Samples
-) -> Array:
-    """How wrong each label looks, (n,), in robust standard deviations of the residuals.
-
-    A sample whose residual is outside the tube of the loss has its multiplier at the bound, and its
-    score is the size of its residual. Many residuals lie on the edge of the tube, so that their
-    size says nothing; the multiplier relative to its bound does. Inside the tube the score is zero.
-    Residuals and multipliers are those of the distinct samples; samples of weight zero get NaN.
-    """
-    bound = np.where(result.beta > 0.0, loss.upper, -loss.lower)
-    share = np.divide(
-        np.abs(result.beta), bound, out=np.zeros_like(bound), where=np.isfinite(bound) & (bound > 0)
-    )
-    scale = max(robust_scale(residual, distinct.weights), float(np.median(loss.epsilon)))
-    size = np.maximum(np.abs(residual), loss.epsilon)
-    scores = share * size / (scale if scale > 0.0 else 1.0)
-    return np.where(distinct.group >= 0, scores[distinct.group], np.nan)
+        bound = np.where(result.beta > 0.0, loss.upper, -loss.lower)
+        bounded = np.isfinite(bound) & (bound > 0)
+        share = np.divide(np.abs(result.beta), bound, out=np.zeros_like(bound), where=bounded)
+        scale = max(robust_scale(residual, samples.weights), float(np.median(loss.epsilon)))
+        size = np.maximum(np.abs(residual), loss.epsilon)
+        scores = share * size / (scale if scale > 0.0 else 1.0)
+        return np.where(samples.group >= 0, scores[samples.group], np.nan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,18 +12,19 @@ from ..._typing import Array, Covariates, Values
 from ..._validation.stored import is_stored
 from ...data.dask_blocks import is_dask
 from ...data.units import check_size, largest
-from ...preprocessing.covariates import CovariateEncoder
+from ...preprocessing.covariates import CovariateEncoder, is_categorical
 from ...unpenalised.basis import Directions, directions
 
 if TYPE_CHECKING:
     from .._fit.base import MatrixEstimator
 
 # Fitted attributes that describe the data of `fit`.
-COVARIATES = ("covariate_names_", "covariate_encoding_")
-SHAPES = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
-INPUT = (*SHAPES, "classes_", "label_scale_", *COVARIATES)
+INPUT: tuple[str, ...] = ("matrix_shape_", "n_features_in_", "feature_names_in_", "labels_")
+INPUT += ("classes_", "label_scale_", "covariate_names_", "covariate_encoding_")
 # Warnings name the columns whose part in a collinear combination exceeds this share of the largest.
 NAMED = 1e-6
+# Up to as many numbers that are stored as words may be codes, such as those of sites.
+CODES = 10
 
 
 def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
@@ -43,6 +44,7 @@ def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
     model.covariate_names_ = names = encoder.get_feature_names_out()
     for name, column in zip(names, Z.T, strict=True):
         check_size(f"the covariate {name!s}", largest(column))
+    warn_of_digits(given, encoder)
     found = directions(Z, model.fit_intercept)
     warn_of_constant(found, encoder, model.fit_intercept)
     if not penalised:  # with a ridge the solution is unique
@@ -81,6 +83,35 @@ def checked(Z: Array, n: int) -> Array:
             f"covariates must have one row for each of the {n} samples of X; got {len(Z)}."
         )
     return Z
+
+
+def warn_of_digits(given: Any, encoder: CovariateEncoder) -> None:
+    """Name columns of many different numbers that are stored as words."""
+    if encoder.names_ is None:
+        return
+    if isinstance(given, Mapping):
+        columns = list(given.values())
+    else:
+        columns = [given[name] for name in given.columns] if hasattr(given, "columns") else [given]
+    for name, column, known in zip(encoder.names_, columns, encoder.categories_, strict=True):
+        if known is None or len(known) <= CODES or is_categorical(column):
+            continue
+        if not all(is_number(one) for one in known):
+            continue
+        warn(
+            f"covariates: {name!r} holds numbers stored as words, such as {str(known[0])!r}, and "
+            f"becomes {len(known)} categories. Pass numbers, by np.asarray(column, dtype=float), "
+            "or say by a categorical type that they are names."
+        )
+
+
+def is_number(word: Any) -> bool:
+    """Whether a word is a number."""
+    try:
+        float(word)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def warn_of_constant(found: Directions, encoder: CovariateEncoder, fit_intercept: bool) -> None:

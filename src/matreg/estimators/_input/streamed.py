@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..._typing import Array, Values
 from ..._validation.arrays import check_matrix_shape, question_two_values, validate_weights
 from ..._validation.stored import is_stored, is_streamed, stored_shape
-from ...data.block import Block
 from ...data.blocks import ArrayBlocks, Blocks, refuse_sample
 from ...data.dask_blocks import DaskBlocks, few_labels, is_dask
+from ...data.samples import Block
 from ...design import ArrayDesign
 from ...unpenalised.basis import Columns
 from .fit_input import FitInput

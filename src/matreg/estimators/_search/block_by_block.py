@@ -98,7 +98,7 @@ class RGLMFolds:
         return scores, ranks
 
 
-def tried_by_moments(search: Any, read: Any, given: FitInput) -> SearchOutcome:
+def tried_by_moments(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
     """Scores of the candidates of RGLMCV on all samples, in one pass."""
     folds = fold_of_each(search.cv, given)
     if np.any(search.l1):
@@ -108,11 +108,11 @@ def tried_by_moments(search: Any, read: Any, given: FitInput) -> SearchOutcome:
             f"scoring must be None or 'r2' for samples that are read block by block, of which only "
             f"moments are known; got {search.scoring!r}."
         )
-    blocks = search._structured(read)
+    seen = search._structured(blocks)
     count = int(folds.max()) + 1
-    G = moments(blocks, folds, count)
-    whole = Moments(G.sum(axis=0), blocks.n, blocks.p, blocks.q, blocks.columns)
-    if blocks is read:
+    G = moments(seen, folds, count)
+    whole = Moments(G.sum(axis=0), seen.n, seen.p, seen.q, seen.columns)
+    if seen is blocks:
         blocks.moments = whole.moments
     known = RGLMFolds(search, whole, G)
     candidates = known.candidates()
@@ -124,4 +124,4 @@ def tried_by_moments(search: Any, read: Any, given: FitInput) -> SearchOutcome:
         next_candidate=known.candidate,
         cross_validate=known.cross_validate,
     )
-    return SearchOutcome(*tried, read)
+    return SearchOutcome(*tried, blocks)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..._typing import Array, Parameters, Values
 from ..._validation.arrays import to_numbers
 from ...data.samples import SampleSet
+from ...solvers import SolverResult, Start
 from .._fit.units import each
 
 
@@ -59,6 +60,18 @@ class Candidate:
     def at(self, k: int) -> Parameters:
         """All parameters of a point."""
         return self.fixed | self.parameters | {self.along: float(self.values[k])}
+
+
+# Solutions of all problems of a fold from which the fits of a candidate start, if there are any.
+Starts: TypeAlias = list[Start] | None
+
+
+class Decided(NamedTuple):
+    """What k models decide on n test samples."""
+
+    decisions: Array  # (k, n); with cv="loo" each sample is decided by the fit without it
+    facts: Array  # (2, k): ranks of W and doubts
+    points: list[list[SolverResult]]  # of each point the solutions from which later points start
 
 
 class SearchOutcome(NamedTuple):

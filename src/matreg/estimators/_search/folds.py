@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._runtime.interruption import ADVICE
+from ..._runtime.text import counted
 from ..._runtime.warn import warn
 from ..._typing import Array, Fold, Index, Parameters
 from ...data.samples import Samples
+from ...preprocessing.covariates import is_missing
 from .._input.fit_input import FitInput
 
 if TYPE_CHECKING:
@@ -35,11 +37,8 @@ def make_folds(
     If `cv` is a number, folds keep groups together, and are stratified for a classifier. With "loo"
     there is one fold, whose training and test part are all samples.
     """
-    if groups is not None and np.shape(groups) != (len(y),):
-        raise ValueError(
-            f"groups must have one entry for each of the {len(y)} samples of X; got "
-            f"{np.shape(groups)[0] if np.ndim(groups) else repr(groups)}."
-        )
+    if groups is not None:
+        check_groups(groups, len(y))
     if isinstance(cv, str):
         if groups is not None:
             raise ValueError(
@@ -84,6 +83,7 @@ def make_splitter(
         raise ValueError(f"cv={cv!r} needs all samples in memory: pass a number of folds.")
     if groups is None or not (cv is None or isinstance(cv, Integral)):
         return check_cv(cv, y, classifier=classifier)
+    check_groups(groups, int(np.shape(y)[0]))
     asked, found = 5 if cv is None else int(cv), len(np.unique(np.asarray(groups)))
     if found < 2:
         raise ValueError(
@@ -98,6 +98,22 @@ def make_splitter(
     return (StratifiedGroupKFold if classifier else GroupKFold)(min(asked, found))
 
 
+def check_groups(groups: ArrayLike, n: int) -> None:
+    """Refuse groups of another shape, and samples without one."""
+    if np.shape(groups) != (n,):
+        raise ValueError(
+            f"groups must have one entry for each of the {n} samples of X; got "
+            f"{f'shape {np.shape(groups)}' if np.ndim(groups) else repr(groups)}."
+        )
+    given = np.asarray(groups)
+    missing = np.flatnonzero([is_missing(one) for one in given] if given.dtype.kind in "fO" else [])
+    if len(missing):
+        raise ValueError(
+            f"groups must have a group for each sample; {len(missing)} of {n} have none, the "
+            f"first is sample {missing[0]}, counted from 0. Leave these samples out."
+        )
+
+
 def _check_weights(
     k: int, name: str, part: Index, y: Array, weights: Array, classifier: bool
 ) -> None:
@@ -109,11 +125,15 @@ def _check_weights(
             "samples of weight zero out of X, or shuffle the folds: "
             "cv=KFold(5, shuffle=True, random_state=0)."
         )
-    missing = np.setdiff1d(y[weights > 0.0], y[part][some]) if classifier else ()
+    if not classifier:
+        return
+    missing = np.setdiff1d(y[weights > 0.0], y[part][some])
     if len(missing):
+        count = int(np.sum((y == missing[0]) & (weights > 0.0)))
         raise ValueError(
-            f"fold {k} of cv has no sample of positive sample_weight to {name} on in "
-            f"{len(missing)} of the classes. Pass stratified folds: "
+            f"fold {k} of cv has no sample to {name} on of a class with "
+            f"{counted(count, 'sample')} of positive sample_weight. A class of one sample or one "
+            "group cannot be cross-validated: leave it out. For larger ones pass stratified folds: "
             "cv=StratifiedKFold(5, shuffle=True, random_state=0)."
         )
 

@@ -19,8 +19,6 @@ from ...solvers import (
     GRMRProblem,
     LearnedSpace,
     NewSamples,
-    SolverResult,
-    Start,
     learned_space,
     prepare,
     tau_grid,
@@ -29,7 +27,7 @@ from .._fit.cleaning import Cleaning, JointFit, units_in_bases
 from .._fit.units import check_bases, each
 from .._input.parameters import parametrised
 from .adaptive_search import owners
-from .candidates import Candidate, in_grid, number_list
+from .candidates import Candidate, Decided, Starts, in_grid, number_list
 from .fold_scores import FoldScore
 from .folds import warn_interrupted
 from .left_out import check_each_left_out, leave_out
@@ -136,12 +134,8 @@ class JointSearch(Cleaning, Search):
         return {}
 
     def _decide_path(
-        self,
-        train: tuple[Samples, Any],
-        candidate: Candidate,
-        test: Samples,
-        start: list[Start] | None,
-    ) -> tuple[Array, Array, list[list[SolverResult]]]:
+        self, train: tuple[Samples, Any], candidate: Candidate, test: Samples, start: Starts
+    ) -> Decided:
         """As in other searches; the first fit starts from robust PCA, as the last one does.
 
         With `cv="loo"` samples are left out of the regression only: the clean samples are those of
@@ -161,8 +155,7 @@ class JointSearch(Cleaning, Search):
                 first = prepare(problem, model._limits(), known.get("pca"))
             problem, pca = first.problem, first.pca
             known |= {"pca": pca} if given else {"pca": pca, kind: problem.noise}
-        decisions, facts = self._predict_taus(model, problem, samples, candidate.values, test, pca)
-        return decisions, facts, [[] for _ in candidate.values]
+        return self._predict_taus(model, problem, samples, candidate.values, test, pca)
 
     def _predict_taus(
         self,
@@ -172,8 +165,8 @@ class JointSearch(Cleaning, Search):
         taus: Array,
         test: Samples,
         pca: Decomposition | None,
-    ) -> tuple[Array, Array]:
-        """Decisions (k, n) on test samples, and ranks and doubts (2, k), for k taus."""
+    ) -> Decided:
+        """Decisions on test samples for k taus, each fit started from the previous one."""
         fits = model._along(problem, samples, taus, None if pca is None else pca.copy())
         new, split, decisions, facts = NewSamples(test.X.reshape(test.n, -1)), None, [], []
         for tau in taus:
@@ -194,7 +187,7 @@ class JointSearch(Cleaning, Search):
             decisions.append(model._combiner()[0](f))
             facts.append([np.mean([one.W.rank for one in results]), np.max(doubts)])
             reached("fits", len(facts) / len(taus))
-        return np.array(decisions), np.transpose(facts)
+        return Decided(np.array(decisions), np.transpose(facts), [[] for _ in taus])
 
     def _completed_rows(self, space: LearnedSpace, new: NewSamples) -> Array:
         """Test samples (n_test, p*q) for predictions: cleaned, or only filled in."""

@@ -14,7 +14,7 @@ from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
 from ...penalties.sparse import SparseLowRank
 from ...penalties.spectral import SpectralPenalty
-from ...solvers import SolverResult, leave_one_out, refined
+from ...solvers import Refined, SolverResult, leave_one_out, refined
 from .._fit.convex import Part
 from .fold_scores import FoldScore
 
@@ -24,6 +24,8 @@ TENTHS = 10
 REFITS = 20
 # Doubt up to which leave-one-out residuals are trusted.
 TRUSTED = 0.05
+# Relative gap up to which a fit is near enough to its optimum to leave samples out of it.
+NEAR = 1e-3
 
 
 def warn_of_doubt(table: Parameters, best: int, doubts: Array) -> None:
@@ -71,7 +73,15 @@ def leave_out(
     own = np.where(group >= 0, (problem.y[: part.samples.n] - found.residuals)[group], np.nan)
     known = part.everywhere(own, samples.n, np.nan)[samples.group]
     np.copyto(decisions, known, where=(samples.group >= 0) & ~np.isnan(known))
-    return found.doubt
+    return doubt_of(found, result)
+
+
+def doubt_of(found: Refined, result: SolverResult) -> float:
+    """The doubt that is left, infinite if the fit to all samples is far from an optimum.
+
+    There may be none: where a matrix tells the classes apart, and has no penalty.
+    """
+    return found.doubt if result.gap <= NEAR else np.inf
 
 
 def shown_residuals(model: Model, y: Array) -> Callable[[Array], Array]:

@@ -17,13 +17,13 @@ from ..._typing import Array, Covariates, Parameters, Weights
 from ..._validation.arrays import check_grid
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
 from ...scoring import shared_scale
-from ...solvers import SolverResult, Start, leave_one_out, path, solve, tau_grid
+from ...solvers import SolverResult, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part
 from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from ..path import RegularizationPath
 from ..path import path as path_of
-from .candidates import Candidate, SearchOutcome, in_grid
+from .candidates import Candidate, Decided, SearchOutcome, Starts, in_grid
 from .left_out import check_each_left_out, check_left_out, leave_out
 from .rounds import decided
 from .search import Search
@@ -129,12 +129,8 @@ class PathSearch(Search):
         return samples, model._parts(samples)
 
     def _decide_path(
-        self,
-        train: tuple[Samples, Any],
-        candidate: Candidate,
-        test: Samples,
-        start: list[Start] | None,
-    ) -> tuple[Array, Array, list[list[SolverResult]]]:
+        self, train: tuple[Samples, Any], candidate: Candidate, test: Samples, start: Starts
+    ) -> Decided:
         distinct, (samples, parts) = train
         model = self._single(**({"tau": 0.0} | candidate.at(0)))
         declared = model._declare(samples, parts)
@@ -159,7 +155,8 @@ class PathSearch(Search):
                     reached("fits", (j + 1) / len(own))
         ranks = np.mean([[float(point.W.rank) for point in own] for own in points], axis=0)
         by_place = [list(own) for own in zip(*points, strict=True)]
-        return model._combiner()[0](np.array(decisions)), np.array([ranks, doubts]), by_place
+        combine, _ = model._combiner()
+        return Decided(combine(np.array(decisions)), np.array([ranks, doubts]), by_place)
 
     # -- the noise: scale of leave-one-out residuals
 

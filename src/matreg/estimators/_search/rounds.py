@@ -16,10 +16,10 @@ from ..._runtime.progress import Progress, span
 from ..._runtime.warn import warn
 from ..._typing import Array
 from ...linalg.threads import one_thread
-from ...solvers import SolverResult, Start
+from ...solvers import SolverResult
 from .._fit.callbacks import reported
 from .._input.streamed import linear
-from .candidates import Candidate
+from .candidates import Candidate, Starts
 from .coarse_to_fine import CoarseToFine, Segment
 from .fold_scores import FoldScore
 from .folds import Training, warn_interrupted
@@ -107,7 +107,7 @@ class Rounds:
                 self.solved |= dict(zip(keys, points, strict=True))
             yield f, one
 
-    def start(self, f: int, one: Segment) -> list[Start] | None:
+    def start(self, f: int, one: Segment) -> Starts:
         """Starts of a segment on a fold, one per problem; None for a start from scratch."""
         if one.start is None:
             return None
@@ -124,7 +124,7 @@ def solve_segment(
     training: Training,
     key: tuple[int, Segment],
     candidate: Candidate,
-    start: list[Start] | None,
+    start: Starts,
 ) -> tuple[tuple[int, Segment], Array, Array, list[list[SolverResult]]]:
     """Fit the k points of a segment on a fold.
 
@@ -145,10 +145,11 @@ def solve_segment(
                 f"fold {f} of cv cannot be trained on: {error} Shuffled folds may be better: "
                 "cv=KFold(5, shuffle=True, random_state=0)."
             ) from error
-    decisions, facts, points = found
     if search._leaves_one_out:
-        return key, score_left_out(score, decisions, test), facts, points
-    return key, score(decisions, test)[None], facts, points
+        scores = score_left_out(score, found.decisions, test)
+    else:
+        scores = score(found.decisions, test)[None]
+    return key, scores, found.facts, found.points
 
 
 def decided(points: list[SolverResult], flat: Array, Z: Array | None) -> Array:

@@ -20,7 +20,6 @@ from ..._validation.stored import refuse_streamed
 from ...data.samples import Samples, SampleSet
 from ...robust import weighted_median
 from ...scoring import BOUNDED, bounded_scorer, check_score_name, shared_scale
-from ...solvers import SolverResult, Start
 from .._fit.base import MatrixEstimator, SingleFit
 from .._fit.callbacks import callback_context, watched
 from .._fit.several import each_label, fit_each, given_labels, stack
@@ -37,7 +36,7 @@ from .adaptive_search import (
     step_counts,
 )
 from .block_by_block import tried_on_part
-from .candidates import Candidate, SearchOutcome, number_list
+from .candidates import Candidate, Decided, SearchOutcome, Starts, number_list
 from .coarse_to_fine import CoarseToFine
 from .fold_scores import FoldScore
 from .folds import Training, make_folds
@@ -77,17 +76,11 @@ class Search(MatrixEstimator):
         return None
 
     def _decide_path(
-        self,
-        train: tuple[Samples, Any],
-        candidate: Candidate,
-        test: Samples,
-        start: list[Start] | None,
-    ) -> tuple[Array, Array, list[list[SolverResult]]]:
+        self, train: tuple[Samples, Any], candidate: Candidate, test: Samples, start: Starts
+    ) -> Decided:
         """Fit the k models of a candidate, each started from the previous one.
 
-        Returns decisions (k, n) on the n test samples, ranks of W and doubts as an array (2, k),
-        and for each point the solutions from which later points start. With `cv="loo"` the
-        decisions on each sample are those of the fit without it.
+        With `cv="loo"` the decisions on each sample are those of the fit without it.
         """
         raise NotImplementedError
 
@@ -199,8 +192,7 @@ class Search(MatrixEstimator):
             return self._try_on_blocks(given, data)
         return self._score_candidates(own, data.groups, data.sample_weight is not None)
 
-    def _try_on_blocks(self, blocks: SampleSet, data: FitInput) -> SearchOutcome:
-        return tried_on_part(self, blocks, data)
+    _try_on_blocks = tried_on_part
 
     def _score_candidates(
         self, given: Samples, groups: ArrayLike | None, weighted: bool

@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg.lapack
-from numpy.typing import NDArray
 
 from ..._typing import Array, Mask
 from ...barriers import Box, Inside, interior_points, sizes
@@ -31,8 +30,7 @@ from ...losses.piecewise import PiecewiseLoss, absolute
 from ...unpenalised.basis import Basis
 from .kernels import Kernel
 
-# Refactorise once more than this many samples have entered or left the free set, or more than
-# three times as many distinct ones since the last factorisation.
+# Refactorise once more than this many samples have entered or left the free set.
 MAX_CHANGED = 40
 # Violations that are but rounding, relative to the bounds.
 ROUNDING = 1e-9
@@ -106,68 +104,39 @@ class FreeSystem:
 
     Samples that are new are new unknowns, those that are free no longer new constraints
     ``x_i = 0``, and the columns Z (n, k) are both: they border the old system, and their Schur
-    complement is small. What is known of a border is kept: samples come and go.
+    complement is small.
     """
 
     def __init__(self, K: Kernel, free: Mask, Z: Array) -> None:
         self.K, self.free, self.Z = K, free, Z
         self.index = np.flatnonzero(free)
-        self.position = np.cumsum(free) - 1
         K_FF = K.block(self.index, self.index)
         # The transpose has the order LAPACK wants; its lower half is as good.
         self.L, failed = scipy.linalg.lapack.dpotrf(K_FF.T, lower=1, overwrite_a=1, clean=0)
         if failed:
             raise np.linalg.LinAlgError("K_FF is not positive definite")
-        # Samples with a border and where each has its own (-1 is nowhere), half of the solutions,
-        # those of Z first, and the Schur complements of all of them.
-        self.bordering = np.zeros(0, dtype=np.intp)
-        self.slot = np.full(K.n, -1)
-        self.constant = np.arange(Z.shape[1])
-        self.borders = self._half(np.asfortranarray(Z[self.index]))
-        self.corner = -self.borders.T @ self.borders
 
     def is_near(self, free: Mask) -> bool:
         """Whether few samples have become free or ceased to be."""
-        few = int(np.count_nonzero(free != self.free)) <= MAX_CHANGED
-        return few and len(self.bordering) <= 3 * MAX_CHANGED
+        return int(np.count_nonzero(free != self.free)) <= MAX_CHANGED
 
     def solve(self, free: Mask, rhs: Array, total: Array) -> tuple[Array, Array]:
         """Solution for the samples `free`, zero for all others, and gamma."""
-        changed = np.flatnonzero(free != self.free)
-        missing = changed[self.slot[changed] < 0]
-        if len(missing):
-            self._add(missing)
-        slots = np.concatenate([self.constant, self.slot[changed]])
-        x = np.where(free, rhs, 0.0)
-        below = np.concatenate([total, x[changed]])
-        y = self._half(x[self.index])
-        z = np.zeros(len(self.corner))
-        corner = self.corner[slots[:, None], slots]
-        z[slots] = np.linalg.solve(corner, below - (y @ self.borders)[slots])
-        x[self.index] = self._half(y - self.borders @ z, transposed=True)
-        x[changed] = np.where(free[changed], z[self.slot[changed]], 0.0)
-        return x, z[self.constant]
-
-    def _add(self, samples: NDArray[np.intp]) -> None:
-        """Keep borders of samples that had none yet."""
-        K, old, known = self.K, self.index, len(self.corner)
-        unknown = ~self.free[samples]
-        border = np.zeros((len(old), len(samples)), order="F")
-        border[self.position[samples[~unknown]], np.flatnonzero(~unknown)] = 1.0
-        border[:, unknown] = K.block(samples[unknown], old).T
-        self.slot[samples] = known + np.arange(len(samples))
-        self.bordering = np.append(self.bordering, samples)
-        self.borders = np.hstack([self.borders, self._half(border)])
-        coupling = np.zeros((len(self.borders.T), len(samples)))
-        coupling[self.constant] = np.where(unknown, self.Z[samples].T, 0.0)
-        both = np.outer(~self.free[self.bordering], unknown)
-        coupling[len(self.constant) :] = K.block(self.bordering, samples) * both
-        coupling -= self.borders.T @ self.borders[:, known:]
-        corner = np.empty((len(coupling), len(coupling)))
-        corner[:known, :known] = self.corner
-        corner[:, known:] = coupling
-        corner[known:, :known] = coupling[:known].T
-        self.corner = corner
+        old, new = self.index, np.flatnonzero(free & ~self.free)
+        gone = np.flatnonzero(self.free & ~free)
+        fixed = (old[:, None] == gone).astype(np.float64)
+        border = np.hstack([self.K.block(old, new), fixed, self.Z[old]])
+        beside = np.hstack([np.zeros((len(new), len(gone))), self.Z[new]])
+        n = len(new)
+        corner = np.zeros((border.shape[1],) * 2)
+        corner[:n, :n], corner[:n, n:], corner[n:, :n] = self.K.block(new, new), beside, beside.T
+        below = np.concatenate([rhs[new], np.zeros(len(gone)), total])
+        half, y = self._half(border), self._half(np.where(free, rhs, 0.0)[old])
+        found = np.linalg.solve(corner - half.T @ half, below - half.T @ y)
+        x, z = np.zeros_like(rhs), np.asarray(found, dtype=np.float64)
+        x[old], x[new] = self._half(y - half @ z, transposed=True), z[:n]
+        x[gone] = 0.0
+        return x, z[n + len(gone) :]
 
     def _half(self, rhs: Array, transposed: bool = False) -> Array:
         x, _ = scipy.linalg.lapack.dtrtrs(self.L, rhs, lower=1, trans=int(transposed))

@@ -71,12 +71,7 @@ class WorkingSet:
 
 @single_threaded(lambda problem: problem.design.size)
 def solve_working_set(
-    problem: RMRProblem,
-    *,
-    start: Start,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    verbose: int = 0,
+    problem: RMRProblem, *, start: Start, tol: float, max_iter: int, verbose: int
 ) -> SolverResult:
     """Solve an RMR problem from the last two solutions, if few samples change sides.
 
@@ -93,13 +88,7 @@ def solve_working_set(
 
 @single_threaded(lambda problem: problem.design.size)
 def finish(
-    problem: RMRProblem,
-    *,
-    start: Start,
-    reach: float,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    verbose: int = 0,
+    problem: RMRProblem, *, start: Start, reach: float, tol: float, max_iter: int, verbose: int
 ) -> SolverResult:
     """Solve an RMR problem from a point close to its solution, as :func:`solve_working_set` does.
 

@@ -23,7 +23,7 @@ class IncrementalGram:
         self.design, self.basis = design, basis
         self.order = design.p * design.q + basis.size
         columns = basis.columns(design.n)
-        gram = columns.T @ columns  # NumPy 2.0 knows no rank of no columns
+        gram = columns.T @ columns  # NumPy 2.0 cannot tell its rank if it is empty
         self.rank = int(np.linalg.matrix_rank(gram, hermitian=True)) if basis.size else 0
         self.beta, self.Z = np.zeros(design.n), np.zeros((design.p, design.q))
         self.weights, self.G = np.zeros(design.n), np.zeros((self.order, self.order))

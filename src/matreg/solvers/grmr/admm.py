@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._typing import Array
+from ...design import slices
 from ...linalg.factors import Factors, gram_norm, singular_values
 from ...linalg.large_svt import WarmStartedSVT
-from .row_prox import blocks, relative, square
+from .row_prox import relative, square
 
 if TYPE_CHECKING:
     from .coupled import Coupled
@@ -99,12 +100,12 @@ class ExactSplit:
         """Minimise over L, and measure how far X and L are apart."""
         s, D, E, L = self.state, self.problem.D, self.E, self.L
         ahead = 0.6 if s.mu >= s.goal else 0.0  # over-relaxation, once the penalty has grown
-        for i in blocks(*D.shape):
+        for i in slices(*D.shape):
             s.Y[i] = s.Y[i] / s.mu + L[i] + ahead * (D[i] - E[i] - L[i])
         s.factors = None  # to save memory
         s.factors = f = s.svt(s.Y, self.problem.gamma / s.mu)
         feasibility = change = size = force = 0.0
-        for i in blocks(*D.shape, least=64):
+        for i in slices(*D.shape, least=64):
             new, X = (f.U[i] * f.d) @ f.Vt, D[i] - E[i]
             s.Y[i] = s.mu * (s.Y[i] - new)
             feasibility += square(X - new)
@@ -117,7 +118,7 @@ class ExactSplit:
     def _row_step(self) -> None:
         """Minimise over X, and find the subgradients beta of the loss."""
         s, D = self.state, self.problem.D
-        for i in blocks(*D.shape):
+        for i in slices(*D.shape):
             g = self.L[i] - s.Y[i] / s.mu
             self.E[i], s.beta[i] = self.problem.prox_rows(i, g, s.mu)
             s.Y[i] = s.mu * (D[i] - self.E[i] - g)

@@ -104,7 +104,7 @@ class _Halves(History):
 @single_threaded(lambda problem: problem.D.size)
 def alternate(
     problem: GRMRProblem,
-    limits: Limits | None = None,
+    limits: Limits,
     *,
     start: GRMRResult | None = None,
     pca: Decomposition | None = None,
@@ -116,7 +116,6 @@ def alternate(
     robust principal component analysis of the samples, which may be known (`pca`, used where
     outliers are replaced; its arrays are overwritten).
     """
-    limits = limits or Limits()
     record = _Halves(problem, limits.verbose)
     begun = int(start is not None or (problem.outliers == "replace" and pca is None))
     problem, fit, split = _begin(problem, limits, start, pca)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._typing import Array, Mask
+from ...design import slices
 from ...linalg.factors import Factors
 from ...losses.piecewise import PiecewiseLoss
 from ...unpenalised.basis import ratio
-from .row_prox import RowProblem, blocks
+from .row_prox import RowProblem
 
 if TYPE_CHECKING:
     from .admm import ExactSplit
@@ -84,7 +85,7 @@ class Coupled(ABC):
         off = float(np.abs(self.coupling.feasible(beta, None) - beta).max(initial=0.0))
         worst, size = ratio(off, float(np.abs(beta).max(initial=0.0))), 0.0
         off = 0.0
-        for i in blocks(*Y.shape):
+        for i in slices(*Y.shape):
             pulled = (beta[i] / self.root[i])[:, None] * self.w
             size = max(size, float(np.abs(Y[i]).max()), float(np.abs(pulled).max()))
             off = max(off, self.outside(i, Y[i] - pulled))

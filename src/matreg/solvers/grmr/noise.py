@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import Array
+from ...design import slices
 from ...linalg.factors import svd
 from ...robust import TO_DEVIATION, typical_size, weighted_median
 from .decompose import Decomposition
 from .default_weights import default_ratio
 from .new_samples import NewSamples, SplitSpace
 from .problem import GRMRProblem
-from .row_prox import blocks
 
 
 def measured(problem: GRMRProblem, pca: Decomposition) -> Array:
@@ -44,7 +44,7 @@ def noise_scale(E: Array, D: Array, s: Array, tails: bool = False) -> Array:
     some = ~np.isnan(E).all(axis=1)
     middle = np.array([np.nanmedian(np.abs(row)) for row in E[some]])
     overall = float(weighted_median(middle, s[some])) if some.any() else 0.0
-    columns = blocks(E.shape[1], len(E))  # medians need copies: a few columns at a time
+    columns = slices(E.shape[1], len(E))  # medians need copies: a few columns at a time
     cells = np.concatenate([weighted_median(np.abs(E[:, j]), s) for j in columns])
     noise = TO_DEVIATION * np.hypot(cells, overall)
     if tails and some.any():

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._typing import Array
+from ...design import slices
 from ...linalg.descent import momentum
 from ...linalg.factors import singular_values
 from ...linalg.thresholding import soft
 from .admm import SplitState
-from .row_prox import blocks, relative, square
+from .row_prox import relative, square
 
 if TYPE_CHECKING:
     from .split import SplitProblem
@@ -43,12 +44,12 @@ class PaperSplit:
         p, s = self.problem, self.state
         step = 1.0 / (s.mu + self.curvature)
         M = np.empty_like(p.D)
-        for i in blocks(*M.shape):
+        for i in slices(*M.shape):
             X, Y, E = self._extrapolated(i)
             M[i] = X - step * self._gradient(i, X, Y, E)
         s.factors = f = s.svt(M, step * p.gamma)
         force = move = size = norm = 0.0
-        for i in blocks(*M.shape, least=64):
+        for i in slices(*M.shape, least=64):
             X, Y, E = self._extrapolated(i)
             self.X_before[i], self.Y_before[i] = self.X[i], s.Y[i]
             self.X[i] = (f.U[i] * f.d) @ f.Vt
@@ -86,7 +87,7 @@ class PaperSplit:
     def E(self) -> Array:
         """Outliers, of shape (n, m)."""
         p = self.problem
-        return np.concatenate([self._extrapolated(i)[2] for i in blocks(*p.D.shape)])
+        return np.concatenate([self._extrapolated(i)[2] for i in slices(*p.D.shape)])
 
     def balance(self) -> None:
         """The paper's penalty is fixed."""
@@ -99,7 +100,7 @@ class PaperSplit:
         """Multiplier (n, m) clipped to its box, and gradients (n,) of the loss."""
         p, s = self.problem, self.state
         Y = s.Y.copy()
-        for i in blocks(*Y.shape):
+        for i in slices(*Y.shape):
             price = p.prices(i)
             np.clip(Y[i], -price, price, out=Y[i])
             E = self._extrapolated(i)[2]

@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Mask
+from ...design import slices
 from ...linalg.factors import Factors, gram_norm
 from .admm import ExactSplit
 from .coupled import Coupled, Point
 from .decompose import Decomposition, decompose
 from .paper import PaperSplit
-from .row_prox import RowProblem, blocks, square
+from .row_prox import RowProblem, square
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class ReplaceProblem(Coupled):
     def base(self) -> Array:
         """Residuals with zeros on the flags, ``target - Kw``, of shape (n,)."""
         base = self.target.copy()
-        for i in blocks(*self.D.shape):
+        for i in slices(*self.D.shape):
             base[i] -= (self.kept(i) @ self.w) / self.root[i]
         return base
 
@@ -93,7 +94,7 @@ class ReplaceProblem(Coupled):
     @cached_property
     def flag_cost(self) -> float:
         """Cost of all flags."""
-        return sum(float(self.flag_prices(i).sum()) for i in blocks(*self.D.shape))
+        return sum(float(self.flag_prices(i).sum()) for i in slices(*self.D.shape))
 
     def outside(self, i: slice, Z: Array) -> float:
         """How far rows are from zero on the flags at most."""
@@ -104,7 +105,7 @@ class ReplaceProblem(Coupled):
         norm = gram_norm(Z)
         theta = self.gamma / norm if norm > self.gamma else 1.0
         linear = float(beta @ self.base)
-        for i in blocks(*Z.shape):
+        for i in slices(*Z.shape):
             linear += float(np.vdot(Z[i], self.kept(i)))
         curved = 0.5 / self.mu * square(Z)
         conjugate = self.coupling.conjugate(theta * beta)
@@ -118,7 +119,7 @@ def fill(problem: ReplaceProblem, L: Factors, out: Array | None = None) -> tuple
     outliers ``D - X``.
     """
     loss, cost = np.empty(len(problem.D)), np.empty(len(problem.D))
-    for i in blocks(*problem.D.shape, least=64):
+    for i in slices(*problem.D.shape, least=64):
         kept, low = problem.kept(i), (L.U[i] * L.d) @ L.Vt
         rows = problem.filling(i, problem.mu)
         b = rows.solve(low - kept)
@@ -141,7 +142,7 @@ def reflag(problem: ReplaceProblem, L: Factors) -> ReplaceProblem:
     cost less.
     """
     flags = np.empty_like(problem.flags)
-    for i in blocks(*flags.shape, least=64):
+    for i in slices(*flags.shape, least=64):
         far = np.abs(problem.D[i] - (L.U[i] * L.d) @ L.Vt)
         flags[i] = far > problem.root[i, None] * problem.limit
     if problem.missing is not None:
@@ -156,7 +157,7 @@ def reflag(problem: ReplaceProblem, L: Factors) -> ReplaceProblem:
 def _suit(start: Decomposition, problem: ReplaceProblem) -> None:
     """Set the multiplier of a start to the one that belongs to the flags, and its penalty."""
     state, L = start.state, start.factors
-    for i in blocks(*state.Y.shape, least=64):
+    for i in slices(*state.Y.shape, least=64):
         pull = np.outer(state.beta[i] / problem.root[i], problem.w)
         detail = problem.mu * (problem.D[i] - (L.U[i] * L.d) @ L.Vt)
         state.Y[i] = np.where(problem.flags[i], pull, detail)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,12 +26,6 @@ def relative(part: float, whole: float) -> float:
     """Size of a part relative to the whole, from their sums of squares; a whole may be zero."""
     # The ratio of the squares could overflow.
     return float(np.sqrt(part) / np.sqrt(max(whole, np.finfo(float).tiny)))
-
-
-def blocks(n: int, m: int, *, least: int = 1) -> Iterator[slice]:
-    """Slices of n rows of m entries, so few that they stay in the cache, but `least` rows."""
-    rows = max(least, 2**15 // max(m, 1))
-    return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
 
 
 @dataclass

@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._typing import Array
+from ...design import slices
 from ...linalg.factors import gram_norm
 from .coupled import Coupled, Point
-from .row_prox import blocks, priced
+from .row_prox import priced
 
 if TYPE_CHECKING:
     from .admm import ExactSplit
@@ -60,7 +61,7 @@ class SplitProblem(Coupled):
 
     def cost(self, E: Array, d: Array) -> float:
         """``gamma ||D - E||_* + lam ||E||_1``, if `d` are the singular values of ``D - E``."""
-        price = sum(float(np.sum(self.prices(i) * np.abs(E[i]))) for i in blocks(*E.shape))
+        price = sum(float(np.sum(self.prices(i) * np.abs(E[i]))) for i in slices(*E.shape))
         return self.gamma * float(d.sum()) + price
 
     def prox_rows(self, i: slice, g: Array, mu: float) -> tuple[Array, Array]:

@@ -33,12 +33,7 @@ def tracker_at_zero(problem: RMRProblem, tol: float, verbose: int) -> Tracker:
 
 
 def solve_zero(
-    problem: RMRProblem,
-    *,
-    start: Start | None = None,
-    tol: float,
-    max_iter: int = 0,
-    verbose: int = 0,
+    problem: RMRProblem, *, start: Start | None, tol: float, max_iter: int, verbose: int
 ) -> SolverResult:
     """A start other than zero as it is, or W = 0 with what the columns without a penalty prove."""
     if start is None or not start.W.any():

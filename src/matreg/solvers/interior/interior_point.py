@@ -8,10 +8,10 @@ smoothed thresholding of the penalty (`linalg.thresholding`). With the ridge rho
     A W + Z gamma - y + k beta + epsilon - m_0 + m_2 = 0,   the same with signs reversed for v,
     s m = mu,    Z'beta = linear_gamma,    SVT_{tau, sigma mu}(Z + (sigma - rho) W) = sigma W,
 
-and each Newton step of theirs comes down to one linear system for beta and gamma
-(`linalg.bordered`). Without the smoothing the thresholding would know nothing of the singular
-values below tau until they have crossed it, and the steps would stall where the optimum is
-degenerate.
+and each of their Newton steps comes down to one linear system for beta and gamma
+(`linalg.bordered`). Without the smoothing the derivative of the thresholding would ignore the
+singular values below tau until they have crossed it, and the steps would stall where the optimum
+is degenerate.
 
 Predictor and corrector are those of Mehrotra (1992).
 

@@ -15,7 +15,7 @@ from ...problem import Problem
 from ..dispatch import solve_problem
 from ..warm_start import Start
 from .pivoting import ROUNDING
-from .residuals import LeaveOneOut
+from .residuals import LeaveOneOut, stages
 
 # Residuals of a problem (n,) to those of the labels, such as counts minus their means.
 Shown = Callable[[Array], Array]
@@ -148,7 +148,7 @@ def refined(
         return error / max(float(np.abs(seen).sum()), np.finfo(float).tiny)
 
     enough = min(len(first) + CHECKS, len(order))
-    with span(0.6, 1.0):
+    with span(stages(problem)[1], 1.0):
         for k, i in enumerate(track(queue, "refits", len(queue))):
             if k >= enough and len(order) - k > CHECKS and doubt() <= 0.02:
                 break  # less is not worth a fit

@@ -97,7 +97,7 @@ class LeaveOneOut:
             return out
         problem, pivoting = self.removals.problem, self.removals.pivoting
         found = enumerate(self.removals.found)
-        with span(0.4, 0.6):
+        with span(*stages(problem)):
             for i, solution in track(found, "second order", len(self.removals.found)):
                 if solution is not None:
                     dbeta = solution.beta - pivoting.beta
@@ -185,7 +185,7 @@ def _by_pivoting(
     dbeta, new, ended = np.zeros((n, n)), residual.copy(), np.ones(n, dtype=bool)
     unique, dgamma, middle = True, np.zeros(n), problem.unpenalised is ONES
     whole = Solution(pivoting.beta, pivoting.e, pivoting.side, True)
-    with span(0.0, 0.4):
+    with span(0.0, stages(problem)[0]):
         for i in track(range(own), "left out", own):
             solution = whole
             if pivoting.beta[i]:
@@ -216,6 +216,16 @@ def _by_spans(problem: Problem, residual: Array, beta: Array, response: Response
     h = leverage(S, loss.curvature, free)
     ended = np.ones(len(beta), dtype=bool)
     return LeaveOneOut(residual, residual + beta * S, h, beta, ended, response)
+
+
+def stages(problem: Problem) -> tuple[float, float]:
+    """Shares of the work after which samples are removed, and terms of second order known.
+
+    With more samples than entries many change sides each time one is removed: that takes longest.
+    """
+    many = problem.design.n > problem.design.p * problem.design.q
+    kinks = isinstance(problem.loss, PiecewiseLoss) and np.isfinite(problem.loss.size).any()
+    return (0.7, 0.8) if many and kinks else (0.2, 0.5)
 
 
 def parabola(loss: PiecewiseLoss | SmoothLoss, residual: Array) -> PiecewiseLoss:

@@ -22,7 +22,6 @@ import numpy as np
 from ..._typing import Array
 from ...linalg.factors import Factors, svd
 from ...linalg.thresholding import SmoothedThresholding
-from ...penalties.spectral import SpectralPenalty
 from ...problem import Problem
 
 
@@ -57,8 +56,8 @@ class Response:
         # Far above D, so that the samples alone say how far W moves in a free direction, and far
         # below D / eps. At kinks the entries of K are the measure.
         self.softest = squares / (1e8 * curvature) if curvature else 0.0
-        self.sigma = balancing_scale(problem.penalty, W) or self.softest or 1.0
-        self.sigma = max(self.ridge, self.sigma)
+        balanced = self.penalty.tau / float(np.median(W.d[: self.r])) if self.r else 0.0
+        self.sigma = max(self.ridge, balanced or self.softest or 1.0)
         if not curvature and not self.ridge:
             self.softest = 1e-7 * self.sigma
         self.M = problem.dual_image(beta) + (self.sigma - self.ridge) * W.matrix
@@ -102,10 +101,3 @@ class Response:
     def of(self, X: Array, columns: Array) -> Array:
         """Coordinates of other samples (m, p, q) with their columns (m, k), of shape (m, d)."""
         return np.hstack([self.coordinates.of(X), columns * self.unit])
-
-
-def balancing_scale(penalty: SpectralPenalty, W: Factors) -> float:
-    """A sigma that gives Lambda and ``sigma W`` about the same size; 0 where one of them is 0."""
-    if W.rank == 0:
-        return 0.0
-    return penalty.tau / float(np.median(W.d[: W.rank]))

@@ -19,8 +19,8 @@ from ..._runtime.progress import span, turn
 from ..._runtime.warn import warn
 from ..._typing import Array, Index, Mask
 from ...covariate_ridge import ridge_at
-from ...data.block import Block
 from ...data.blocks import Blocks, joined
+from ...data.samples import Block
 from ...data.units import check_factors
 from ...linalg.factors import Factors, zero_factors
 from ...losses.piecewise import PiecewiseLoss

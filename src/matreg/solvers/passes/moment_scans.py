@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Array, Index
-from ...data.block import Block
+from ...data.samples import Block
 from ...data.units import largest
 
 # Rows that are converted to float64 at a time.
@@ -83,10 +83,11 @@ class Sums:
     # (taus, k + 1): their sizes, to which rounding is relative: sums of ``s (|y| + |<W, X>| + |fit
     # of the columns|)`` times the sizes of the columns and, last, times ``|X|``.
     sizes: Array
+    own: Array  # (taus,): sums of ``s |r| |X|``
 
     def merge(self, other: Sums) -> Sums:
         """Sums over two parts of the samples."""
-        names = ("rr", "yr", "r", "Z", "sizes")
+        names = ("rr", "yr", "r", "Z", "sizes", "own")
         return Sums(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
@@ -108,7 +109,8 @@ class CertificateScan:
         Z = samples.adjoint_each(*sr)[:, :, 0]
         size = block.weights * (np.abs(y) + np.abs(fitted) + np.abs(beside))
         sizes = size @ np.column_stack([np.abs(columns), samples.norms])
-        return Sums(np.einsum("ij,ij->i", r, sr), sr @ y, sr @ columns, Z, sizes)
+        own = np.abs(sr) @ samples.norms
+        return Sums(np.einsum("ij,ij->i", r, sr), sr @ y, sr @ columns, Z, sizes, own)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ import numpy as np
 
 from ..._runtime.progress import span
 from ..._typing import Array, Index
-from ...data.block import Block
 from ...data.blocks import Blocks
-from ...data.samples import Samples
-from ...data.units import check_units
+from ...data.samples import Block, Samples
+from ...data.units import check_units, check_weighed
 from ...linalg.factors import singular_values, zero_factors
 from ...losses.families import Squared
 from ...model import Model
@@ -55,7 +54,7 @@ class Reduced:
         self.fits = np.linalg.lstsq(self.own, self.rest, rcond=None)[0]
         C = G - self.rest.T @ self.fits
         self.size = float(np.sqrt(G[-1, -1]))
-        self.S, self.c, self.yy = C[:m, :m], C[:m, -1], float(max(C[-1, -1], 0.0))
+        self.S, self.c = C[:m, :m], C[:m, -1]
         self.squares = float(np.trace(G[:m, :m]))
         # The difference of equal samples is rounding.
         around = G[m, :m] @ G[m, :m] / G[m, m] if fit_intercept else 0.0
@@ -120,6 +119,7 @@ def moments(blocks: Blocks, folds: Index | None = None, count: int = 1) -> Array
     summary = blocks.map_reduce(MomentScan(folds, count), 8 * count * (m + 2) ** 2)
     blocks.refuse(summary.bad)
     check_units(*summary.sizes[:, None])
+    check_weighed(summary.sizes[2:])
     return summary.G
 
 
@@ -234,7 +234,8 @@ def proof(
 
     The sums ``Z'beta`` and, at a tau of 0 or below rounding, ``A'beta`` of all samples are zero up
     to the rounding of residuals, relative to :attr:`Sums.sizes`: residuals that are small beside
-    the labels have no smaller sums in float64.
+    the labels have no smaller sums in float64. Where that rounding is larger than all residuals
+    together, as with weights of very different sizes, sums prove nothing at such a tau.
     """
     m = scan.W.shape[1]
     shift = np.linalg.lstsq(reduced.own, sums.r[k], rcond=None)[0]
@@ -244,13 +245,14 @@ def proof(
     bounds = Bounds(tol, False, "moments")
     bounds.W, bounds.primal = result.W, 0.5 * rr + penalty.value_of(result.W)
     step = left = np.zeros(m)
-    exact = False
+    exact = vain = False
     size = float(np.sqrt(rr * reduced.squares))
     if penalty.ridge == 0.0 and penalty.tau <= np.finfo(float).eps * size:
         # Feasible residuals are those of least squares, which the moments know from here.
         step = reduced.least_squares(Z)
         left, least = Z - reduced.S @ step, max(rr - float(Z @ step), 0.0)
         exact = least <= (1e-12 * reduced.size) ** 2  # then residuals are rounding of the labels
+        vain = float(rounding * sums.sizes[k][-1]) > float(sums.own[k])
         t, bounds.dual = 1.0, 0.5 * least
     else:
         t, bounds.dual = reduced.bound(penalty, rr, yr, Z)
@@ -259,7 +261,7 @@ def proof(
         slopes = ridge.weights * (ridge.Z @ (scan.gamma[k] + shift))
         wrong = off[:-1] + 0.5 * np.finfo(float).eps * sums.sizes[k][:-1]
         bounds.dual -= price_of_sums(ridge.Z, ridge.weights, t * slopes, t * wrong)
-    if exact or bounds.dual < 0.0 or np.any(off > rounding * sums.sizes[k]):
+    if exact or vain or bounds.dual < 0.0 or np.any(off > rounding * sums.sizes[k]):
         # It is not feasible or proves nothing, but zero is feasible.
         t, bounds.dual = 0.0, 0.0
     dgamma = shift - reduced.fits[:, :m] @ step

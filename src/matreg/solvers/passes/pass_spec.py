@@ -14,8 +14,7 @@ from functools import reduce
 import numpy as np
 
 from ..._typing import Array
-from ...data.block import Block
-from ...data.samples import spread_out
+from ...data.samples import Block, spread_out
 from ...data.units import LARGEST
 from ...losses.piecewise import PiecewiseLoss
 from .summary import GROUPS, ROW, PassSummary, added_up

@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._typing import Array, Index
-from ...data.block import Block
 from ...data.blocks import Blocks
+from ...data.samples import Block
 from ...design import ArrayDesign
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model

@@ -11,10 +11,11 @@ from ..._runtime.progress import span
 from ..._typing import Array
 from ..._validation.stored import working_memory
 from ...covariate_ridge import ridge_block
-from ...data.block import Block
 from ...data.moments import Moments
+from ...data.samples import Block
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
+from ...penalties.sparse import SparseLowRank
 from ...penalties.spectral import SpectralElasticNet, SpectralPenalty
 from ..certificate import SolverResult
 from .loop import solve_stream
@@ -82,18 +83,20 @@ def check_blocks(model: Model, solver: str = "auto") -> None:
     loss = one_sample_loss(model)
     linear = isinstance(loss, PiecewiseLoss) and not loss.curved
     spectral = isinstance(model.penalty, SpectralPenalty)
+    instead = 'a loss of RMR or SMM without curvature, or RGLM with family="normal"'
     if solver != "auto":
-        what = f"solver={solver!r}"
+        what, instead = f"solver={solver!r}", 'solver="auto"'
     elif quadratic(model) or (linear and spectral and model.penalty.ridge > 0.0):
         return
     elif not spectral:
-        what = f"penalty={type(model.penalty).__name__}"
+        name = type(model.penalty).__name__
+        what = "l1" if isinstance(model.penalty, SparseLowRank) else f"penalty={name}"
+        instead = "a spectral penalty, such as the default with l1=0"
     else:
         what = f"{'loss' if model.penalty.ridge > 0.0 else 'family'}={model.loss.name!r}"
     raise ValueError(
-        f"{what} needs all samples in memory, but X is read block by block. Use a loss of RMR or "
-        'SMM without curvature, or RGLM with family="normal"; or fit a part of the samples, or '
-        "load X if it fits."
+        f"{what} needs all samples in memory, but X is read block by block. Use {instead}; or fit "
+        "a part of the samples, or load X if it fits."
     )
 
 

@@ -152,12 +152,7 @@ def unseen(problem: GLMProblem, beta: Array) -> Array:
 
 
 def solve_reweighted(
-    problem: GLMProblem,
-    *,
-    tol: float = 1e-6,
-    max_iter: int = 10_000,
-    verbose: int = 0,
-    start: Start | None = None,
+    problem: GLMProblem, *, tol: float, max_iter: int, verbose: int, start: Start | None
 ) -> SolverResult:
     """Solve an R-GLM problem with a smooth loss, with the arguments of :func:`.solve_rglm`.
 

@@ -52,7 +52,7 @@ def solve_rglm(
     if not smooth:
         raise ValueError("problem must have a smooth loss.")
     if not problem.homogeneous:
-        raise ValueError("problem must have no linear term; the solvers of R-GLM know none.")
+        raise ValueError("problem must have no linear term: the solvers of R-GLM take none.")
     solve = solve_least_squares if squared else solve_reweighted
     result = solve(problem, tol=tol, max_iter=max_iter, verbose=verbose, start=start)
     return replace(result, method="least-squares" if squared else "reweighted")

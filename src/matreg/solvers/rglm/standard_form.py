@@ -72,8 +72,6 @@ class StandardForm:
     """
 
     def __init__(self, source: RMRProblem) -> None:
-        if not source.loss.quadratic:
-            raise ValueError("problem must have a squared loss.")
         self.source = source
         s, design = 1.0 / source.loss.curvature, source.design
         rows, self.x_fits = self.without(flat(design), s)
