@@ -259,7 +259,7 @@ def test_other_samples_are_refused():
 def test_what_one_fit_does_not_tell_is_refused_with_a_remedy():
     two = np.column_stack([data.y, data.y[::-1]])
     model = RMR(5.0, C=1.0).fit(data.X, two)
-    with pytest.raises(ValueError, match=r"has 2\. With joint=None model\.estimators_\[k\]"):
+    with pytest.raises(ValueError, match=r"has 2\. With joint=None, call model\.estimators_\[k\]"):
         model.leave_one_out(data.X, two)
     of_first = model.estimators_[0].leave_one_out(data.X, data.y).residuals
     alone = RMR(5.0, C=1.0).fit(data.X, data.y).leave_one_out(data.X, data.y).residuals

@@ -31,7 +31,11 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="array with the samples (default: that of the model, or X)",
     )
-    parser.add_argument("--groups", metavar="NAME", help="array or column with the groups")
+    parser.add_argument(
+        "--groups",
+        metavar="NAME",
+        help="array or column with the group of each sample; folds keep groups together",
+    )
     parser.add_argument(
         "--covariates",
         type=names,

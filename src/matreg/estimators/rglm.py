@@ -203,7 +203,7 @@ class RGLM(FamilyEstimator, ConvexEstimator):
                 "penalty: leave out the covariates that do, or merge rare categories."
             )
         return (
-            "More iterations are of no use: rounding errors are worth more than tol here. Raise "
+            "More iterations do not help: rounding errors alone leave a gap above tol here. Raise "
             "tol or tau; tau=0 is least squares, which is solved directly."
         )
 
