@@ -90,7 +90,7 @@ def test_leave_one_out_transposes_by_name(epochs):
     turned = model.leave_one_out(epochs.transpose("time", "epoch", "channel"), DATA.y)
     expected = model.leave_one_out(DATA.X, DATA.y)
     np.testing.assert_array_equal(turned.residuals, expected.residuals)
-    with pytest.raises(ValueError, match="coordinates of the training along 'time'"):
+    with pytest.raises(ValueError, match="same coordinates as in fit along 'time'"):
         model.leave_one_out(epochs.assign_coords(time=TIMES + 0.05), DATA.y)
 
 
