@@ -114,8 +114,8 @@ class LeaveOneOut:
         """Changes of W and of the columns' coefficients in coordinates, a row per removal."""
         if self.dbeta is None:
             raise ValueError(
-                f"Intervals and influence are not computed for so many samples, {len(self.beta)}: "
-                "they need the change of every prediction without each sample. For intervals take "
+                f"There are too many samples, {len(self.beta)}, for intervals and influence, which "
+                "need the change of every prediction without each sample. For intervals take "
                 "MAPIE's CrossConformalRegressor, or its SplitConformalRegressor with held-out "
                 "samples."
             )
