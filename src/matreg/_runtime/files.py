@@ -39,7 +39,7 @@ def writing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]
     target = Path(path).resolve()
     mode_before = target.stat().st_mode if target.exists() else None
     if mode_before is not None and not stat.S_ISREG(mode_before) and not target.is_dir():
-        raise OSError(errno.EINVAL, "not a regular file, so it cannot be replaced", os.fspath(path))
+        raise OSError(errno.EINVAL, "this is no file that can be replaced", os.fspath(path))
     # A random name: threads may write the same file, and killed processes leave theirs.
     beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}.part")
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
