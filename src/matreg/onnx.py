@@ -66,7 +66,7 @@ def to_onnx(model: Any) -> Any:
         )
     if hasattr(part.model, "covariate_coef_"):
         raise ValueError(
-            "model must be without covariates: the graph has the matrices as its only input."
+            "model must be fitted without covariates: the matrices are the only input of the graph."
         )
     graph = _Graph(onnx)
     p, q = part.model.matrix_shape_
@@ -182,8 +182,8 @@ def _is_exponential(loss: LossFamily) -> bool:
         return True
     if type(loss).mean is not LossFamily.mean:
         raise ValueError(
-            f"the loss family {type(loss).__name__} defines its own mean, for which no graph of "
-            "ONNX is known. Store the model with skops or joblib."
+            f"the loss family {type(loss).__name__} defines its own mean, which cannot be exported "
+            "to ONNX. Store the model with skops or joblib."
         )
     return False
 

@@ -69,7 +69,10 @@ class Problem(Generic[L, P]):
         """The problem on some of its samples; its loss needs the method `take`, too."""
         loss: Any = self.loss
         if not hasattr(loss, "take"):
-            raise TypeError(f"the loss {type(loss).__name__} needs take(index): losses of a part.")
+            raise TypeError(
+                f"the loss {type(loss).__name__} needs a method take(index) that returns the loss "
+                "of a part of the samples."
+            )
         return replace(
             self,
             design=self.design.take(index),

@@ -43,8 +43,8 @@ def check_score_name(name: str, bounded: bool = True) -> None:
 
     if name == BOUNDED and not bounded:
         raise ValueError(
-            f"{BOUNDED} is a score for searches of models of numbers, such as RMRCV, which compute "
-            "its scale. For classes take another score; for a model without a search pass the "
+            f"{BOUNDED} is a score for searches over regressors, such as RMRCV, which compute its "
+            "scale. For classes take another score; for a model without a search pass the "
             "function matreg.scoring.bounded_scorer(scale)."
         )
     known = [*get_scorer_names(), BOUNDED]

@@ -53,7 +53,7 @@ def test_the_same_coordinates(from_npz, npz, arrays, tmp_path):
 def test_other_coordinates_are_refused(axis, change, words, from_npz, arrays, tmp_path, capsys):
     np.savez(tmp_path / "new.npz", X=arrays["X"], **_coords(arrays, {axis: change(arrays[axis])}))
     assert predict(from_npz, tmp_path / "new.npz", tmp_path)[0] == 1
-    assert f"X must have the coordinates of the training along {words}" in capsys.readouterr().err
+    assert f"X must have the same coordinates as in fit along {words}" in capsys.readouterr().err
 
 
 def test_seconds_since_1970_as_integers_are_compared_exactly(arrays, tmp_path, capsys):
@@ -63,7 +63,7 @@ def test_seconds_since_1970_as_integers_are_compared_exactly(arrays, tmp_path, c
     model = fit(tmp_path / "old.npz", tmp_path)
     assert predict(model, tmp_path / "old.npz", tmp_path)[0] == 0
     assert predict(model, tmp_path / "new.npz", tmp_path)[0] == 1
-    assert "X must have the coordinates of the training along 'row'" in capsys.readouterr().err
+    assert "X must have the same coordinates as in fit along 'row'" in capsys.readouterr().err
 
 
 def test_as_many_samples_as_rows(from_npz, arrays, tmp_path):
@@ -152,4 +152,4 @@ def test_report_honours_them_too(from_npz, arrays, tmp_path, capsys):
     np.savez(tmp_path / "new.npz", X=arrays["X"], y=arrays["y"], **wrong)
     out = str(tmp_path / "r.html")
     assert main(["report", from_npz, str(tmp_path / "new.npz"), "--cv", "0", "-o", out]) == 1
-    assert "coordinates of the training along 'emission'" in capsys.readouterr().err
+    assert "same coordinates as in fit along 'emission'" in capsys.readouterr().err

@@ -59,7 +59,11 @@ def test_options_become_parameters(model, arguments, kind, parameters):
         ("rmr", "--cv 0 --scoring r2", "--scoring has no meaning with --cv 0"),
         ("rmr", "--cv 0 --n-taus 5", "--n-taus has no meaning with --cv 0"),
         ("grmr", "--cv 0 --jobs 2", "--jobs has no meaning for --model grmr"),
-        ("rmr", "--cv 0 --tau 1,2", "--tau must be one value where nothing is chosen; got 2"),
+        (
+            "rmr",
+            "--cv 0 --tau 1,2",
+            "--tau must be one value if cross-validation chooses nothing; got 2",
+        ),
         ("rmr", "--cv 1", "--cv must be 0, for no search, or at least 2; got 1"),
         ("rmr", "--cv -3", "--cv must be 0, for no search, or at least 2; got -3"),
         ("rmr", "--tau 5 --n-taus 5", "--n-taus has no meaning with --tau"),

@@ -59,7 +59,7 @@ def test_fit_predict_inspect_and_report_of_a_table(table, tmp_path, capsys):
     assert "covariates  age" in capsys.readouterr().out
     pytest.importorskip("matplotlib")
     assert main(["report", model, str(table), "--cv", "0", "-o", page]) == 0
-    assert "2 covariates entered" in (tmp_path / "page.html").read_text()
+    assert "The model included 2 covariates" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.slow

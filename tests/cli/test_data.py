@@ -194,7 +194,7 @@ def test_labels_may_be_words(tmp_path, arrays):
         (["{broken}"], "broken.npz must be a file of NumPy"),
         (["{objects}"], "objects.npz must be a file of NumPy"),
         (["{npz}", "--shape", "4,5"], r"--shape is \(4, 5\), but samples are \(5, 4\)"),
-        (["{csv}", "--samples", "Z"], "--samples names an array, and .* has columns"),
+        (["{csv}", "--samples", "Z"], "--samples names an array, but .* has no arrays"),
         (["{h5}"], "bad.h5 must be an HDF5 file"),
         (["{npz}", "--drop", "y"], "--drop leaves out columns of a .csv file"),
         (["{npy}"], "no labels 'y': pass them with --labels"),

@@ -164,7 +164,7 @@ def test_several_classes(arrays, tmp_path, capsys):
     assert main(["fit", data, "--epsilon", "1", "-o", path]) == 1
     assert "--epsilon has no meaning for --model smm" in capsys.readouterr().err
     assert main(["fit", data, "--tau", "0.5", "--cv", "0", "-o", path]) == 0
-    assert "of one problem after another" in capsys.readouterr().out
+    assert ", one per problem" in capsys.readouterr().out
     assert main(["inspect", path, "-o", str(tmp_path / "w.csv")]) == 1
     assert "-o must end with .npy for 3 matrices" in capsys.readouterr().err
     assert main(["inspect", path, "-o", str(tmp_path / "w.npy")]) == 0

@@ -88,7 +88,7 @@ def test_empty_cells_are_gaps_for_grmr_alone(empty, table, arrays, tmp_path, cap
     assert fit(data, tmp_path)[0] == 1
     error = capsys.readouterr().err
     assert "2 empty cells among the samples, the first in line 4, column 'e2'" in error
-    assert "--model grmr takes them" in error
+    assert "--model grmr treats empty cells" in error
     status, path = fit(data, tmp_path, "--model", "grmr")
     assert status == 0
     X = arrays["X"].reshape(40, -1).copy()
@@ -115,7 +115,10 @@ def test_a_column_without_a_name_is_left_out_and_said(table, tmp_path, capsys):
         (lambda rows: rows[5].__setitem__(6, "1.5,2"), "column 'e3' has '1.5,2' in line 6"),
         (lambda rows: rows[5].__setitem__(6, "1_2"), "column 'e3' has '1_2' in line 6"),
         (lambda rows: rows[5].__setitem__(1, ""), "1 of 40 have none, the first is sample 4"),
-        (lambda rows: rows[5].__setitem__(2, ""), "'day' has 1 empty cells, the first of sample 4"),
+        (
+            lambda rows: rows[5].__setitem__(2, ""),
+            "'day' has 1 empty cells, the first in sample 4, counted",
+        ),
         (lambda rows: rows[5].pop(), "must have 23 cells in each line; line 6 has 22"),
         (lambda rows: rows[0].__setitem__(0, "label"), "has no column 'name': .* --drop"),
     ],
@@ -145,7 +148,7 @@ def test_text_in_another_encoding_is_said(tmp_path):
 
 def test_groups_of_no_use_are_said(table, tmp_path, capsys):
     assert fit(write(tmp_path / "d.csv", table), tmp_path)[0] == 0
-    assert "nothing is chosen in folds, so that --groups" in capsys.readouterr().err
+    assert "--groups has no effect, because" in capsys.readouterr().err
 
 
 def test_fewer_groups_than_folds_is_said(table, tmp_path, capsys):
@@ -164,4 +167,7 @@ def test_columns_of_the_training_that_are_not_there(table, tmp_path, capsys):
     fewer = write(tmp_path / "n.csv", [row[:-2] for row in table])
     assert main(["predict", path, fewer, "-o", str(tmp_path / "p.csv")]) == 1
     error = capsys.readouterr().err
-    assert "must have the 20 columns of the training; 2 are not there, the first is 'e18'" in error
+    assert (
+        "must have the 20 columns that were in fit; 2 of them are missing, the first is 'e18'"
+        in error
+    )

@@ -207,7 +207,7 @@ def test_permutations_of_classes_keep_labels_and_covariates_together(data):
 
 def test_covariates_that_tell_the_classes_apart_are_said_to(data):
     X, table, _ = data
-    with pytest.warns(UserWarning, match="covariates alone tell the classes apart"):
+    with pytest.warns(UserWarning, match="covariates alone separate two classes"):
         RGLM(tau=1.0, family="binomial").fit(X, table["age"] > 50.0, covariates=table["age"])
 
 
@@ -226,7 +226,7 @@ def test_reports_name_the_covariates(data, cv):
     X, table, y = data
     model = RMR(tau=1.0, C=1.0).fit(X, y, covariates=table)
     page = model.report(X, y, covariates=table, cv=cv).html
-    assert "3 covariates entered beside the matrices without a penalty" in page
+    assert "The model included 3 covariates without a penalty" in page
     assert f"age ({model.covariate_coef_[0]:.3g})" in page
     with pytest.raises(ValueError, match="covariates must be given"):
         model.report(X, y, cv=cv)
@@ -238,7 +238,9 @@ def test_reports_of_several_classes(data):
     X, table, y = data
     classes = np.digitize(y, np.quantile(y, [0.33, 0.67]))
     model = SMM(tau=0.5, C=1.0, tol=1e-3).fit(X, classes, covariates=table)
-    assert "3 covariates entered" in model.report(X, classes, covariates=table, cv=3).html
+    assert (
+        "The model included 3 covariates" in model.report(X, classes, covariates=table, cv=3).html
+    )
 
 
 def test_baselines_of_reports_have_the_covariates_too(data):

@@ -24,7 +24,7 @@ def test_collinear_and_constant_columns_are_named_and_of_least_norm():
     assert any("'one', 'site' are constant" in one for one in messages)
     assert any("'age', 'months' are collinear" in one for one in messages)
     assert any("1 of them follows from the others" in one for one in messages)
-    assert any("they have 0. Leave them out" in one for one in messages)
+    assert any("the coefficients are 0. Leave them out" in one for one in messages)
     alone = RMR(tau=1.0).fit(X, y, covariates=Z[:, 0])
     np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
     np.testing.assert_allclose(
@@ -48,7 +48,7 @@ def test_numbers_stored_as_words_are_said_to_be_categories():
 
 def test_covariates_that_fit_all_labels_are_said_to():
     X, _, _ = data()
-    with pytest.warns(matreg.AdviceWarning, match="Categories of nearly one sample each"):
+    with pytest.warns(matreg.AdviceWarning, match="Categories with about one sample each"):
         RMR().fit(X, labels("normal"), covariates={"id": [f"s{k}" for k in range(N)]})
 
 
@@ -97,7 +97,7 @@ def test_bad_covariates_are_refused_by_name(model, bad, message):
 
 def test_the_solver_of_the_paper_refuses_them():
     X, Z, _ = data()
-    with pytest.raises(ValueError, match="solver='admm' has one intercept"):
+    with pytest.raises(ValueError, match="solver='admm' fits only W and one intercept"):
         RMR(tau=1.0, solver="admm").fit(X, labels("normal"), covariates=Z)
 
 

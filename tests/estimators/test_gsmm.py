@@ -154,7 +154,7 @@ def test_a_loss_of_ones_own(y):
 
 
 def test_bad_input():
-    with pytest.raises(TypeError, match=r"PiecewiseLoss\) for GSMM; got Logistic"):
+    with pytest.raises(TypeError, match=r"PiecewiseLoss\); got Logistic"):
         GSMM(loss=Binomial()).fit(DATA.X, TWO)
     with pytest.raises(ValueError, match="two classes or more"):
         GSMM().fit(DATA.X, np.ones(90))

@@ -89,7 +89,7 @@ def test_bad_input():
 def test_the_solver_of_the_paper_has_no_intercept_for_each_label():
     X, Y, _ = data()
     model = RMR(tau=1.0, C=1.0, epsilon=0.1, joint="rows", solver="admm", max_iter=5000)
-    with pytest.raises(ValueError, match="joint labels, which have an intercept each"):
+    with pytest.raises(ValueError, match="joint, where each label has an intercept"):
         model.fit(X, Y)
     model.set_params(fit_intercept=False).fit(X, Y)
     other = clone(model).set_params(solver="auto").fit(X, Y)
@@ -100,7 +100,7 @@ def test_the_solver_of_the_paper_has_no_intercept_for_each_label():
 def test_zero_coefficients_are_said_with_what_is_left(beside):
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((30, 4, 3)), rng.standard_normal((30, 2))
-    said = "made of the covariates alone" if beside else "all predictions are the same"
+    said = "depend on the covariates alone" if beside else "all predictions are the same"
     with pytest.warns(UserWarning, match=said):
         RGLM(1e6, joint="rows").fit(X, Y, covariates=rng.standard_normal(30) if beside else None)
 

@@ -54,9 +54,9 @@ def test_other_dimensions_and_coordinates_are_refused(epochs):
     model = RMR().fit(epochs, DATA.y)
     with pytest.raises(ValueError, match=r"X must have the dimensions \('channel', 'time'\)"):
         model.predict(epochs.rename(time="frequency"))
-    with pytest.raises(ValueError, match="coordinates of the training along 'time'"):
+    with pytest.raises(ValueError, match="same coordinates as in fit along 'time'"):
         model.predict(epochs.assign_coords(time=TIMES + 0.05))
-    with pytest.raises(ValueError, match="coordinates of the training along 'channel'"):
+    with pytest.raises(ValueError, match="same coordinates as in fit along 'channel'"):
         model.predict(epochs.isel(channel=[1, 0, 2, 3]))
     np.testing.assert_array_equal(
         model.predict(epochs.assign_coords(time=TIMES + 1e-12)), model.predict(DATA.X)
@@ -90,7 +90,7 @@ def test_leave_one_out_transposes_by_name(epochs):
     turned = model.leave_one_out(epochs.transpose("time", "epoch", "channel"), DATA.y)
     expected = model.leave_one_out(DATA.X, DATA.y)
     np.testing.assert_array_equal(turned.residuals, expected.residuals)
-    with pytest.raises(ValueError, match="coordinates of the training along 'time'"):
+    with pytest.raises(ValueError, match="same coordinates as in fit along 'time'"):
         model.leave_one_out(epochs.assign_coords(time=TIMES + 0.05), DATA.y)
 
 
@@ -109,7 +109,7 @@ def test_two_full_levels_of_columns_give_the_shape(table):
     by_name = RMR().fit(shuffled, DATA.y)
     assert sorted(by_name.labels_["coords"][0]) == sorted(CHANNELS)
     np.testing.assert_allclose(by_name.predict(shuffled), model.predict(table), rtol=1e-9)
-    with pytest.raises(ValueError, match="coordinates of the training along 'channel'"):
+    with pytest.raises(ValueError, match="same coordinates as in fit along 'channel'"):
         model.predict(table.rename(columns={"Oz": "O1"}))
     partial = RMR().fit(table.iloc[:, :-1], DATA.y)
     assert partial.matrix_shape_ == (11, 1)

@@ -198,7 +198,7 @@ def test_classes(multi_class):
     assert found.residuals.shape == found.leverage.shape == (3, N)
     assert np.isnan(found.residuals).any() == (multi_class == "one_vs_one")
     assert found.score == pytest.approx((found.predictions == y).mean())
-    with pytest.raises(ValueError, match="this model has classes"):
+    with pytest.raises(ValueError, match="this model predicts classes"):
         found.predict_interval(data.X)
 
 
@@ -252,19 +252,19 @@ def test_other_samples_are_refused():
     model = RMR(5.0, C=1.0).fit(data.X, data.y)
     with pytest.raises(ValueError, match="X must hold the 30 samples of fit; got 29"):
         model.leave_one_out(data.X[1:], data.y[1:])
-    with pytest.raises(ValueError, match=r"those of fit, .* a unique optimum: on these"):
+    with pytest.raises(ValueError, match=r"those of fit, .* a unique optimum: predictions"):
         model.leave_one_out(data.X, -data.y)
 
 
 def test_what_one_fit_does_not_tell_is_refused_with_a_remedy():
     two = np.column_stack([data.y, data.y[::-1]])
     model = RMR(5.0, C=1.0).fit(data.X, two)
-    with pytest.raises(ValueError, match=r"has 2\. With joint=None model\.estimators_\[k\]"):
+    with pytest.raises(ValueError, match=r"has 2\. With joint=None, call model\.estimators_\[k\]"):
         model.leave_one_out(data.X, two)
     of_first = model.estimators_[0].leave_one_out(data.X, data.y).residuals
     alone = RMR(5.0, C=1.0).fit(data.X, data.y).leave_one_out(data.X, data.y).residuals
     np.testing.assert_allclose(of_first, alone, rtol=1e-3, atol=1e-3)
-    with pytest.raises(ValueError, match=r"leave_one_out is of one label.*cross_val_predict"):
+    with pytest.raises(ValueError, match=r"leave_one_out is for one label.*cross_val_predict"):
         RMR(5.0, C=1.0, joint="rows").fit(data.X, two).leave_one_out(data.X, two)
     with pytest.raises(ValueError, match=r"needs l1=0\. Take folds"):
         RMR(5.0, C=1.0, l1=0.5).fit(data.X, data.y).leave_one_out(data.X, data.y)
@@ -301,10 +301,12 @@ def test_a_search_says_where_it_is_not_to_be_trusted(monkeypatch):
     trusted = clone(model).fit(data.X, data.y)
     monkeypatch.setattr(left_out, "REFITS", 7)
     monkeypatch.setattr(left_out, "TRUSTED", 1e-4)
-    with pytest.warns(UserWarning, match=r"in doubt: of the \d+ points .* such as cv=5"):
+    with pytest.warns(
+        UserWarning, match=r"in doubt: for \d+ of the \d+ candidates .* such as cv=5"
+    ):
         clone(model).fit(data.X, data.y)
     monkeypatch.setattr("matreg.solvers.loo.residuals.follows", lambda problem: False)
-    with pytest.warns(UserWarning, match="doubt is not known. Pass a number of folds"):
+    with pytest.warns(UserWarning, match="error is not estimated. Pass a number of folds"):
         many = clone(model).fit(data.X, data.y)
     assert np.isnan(many.cv_results_["loo_doubt"]).all()
     assert "loo_doubt" not in RGLMCV(ridge=0.0, n_taus=2).fit(data.X, data.y).cv_results_
@@ -332,7 +334,7 @@ def test_single_samples_of_groups_are_not_left_out():
         RMRCV(cv="loo").fit(data.X, data.y, groups=np.arange(N) % 3)
     with pytest.raises(ValueError, match="halving drops candidates fold by fold"):
         GRMRCV(cv="loo", halving=True).fit(data.X, data.y)
-    with pytest.raises(ValueError, match="adaptive steps are searched with folds"):
+    with pytest.raises(ValueError, match='adaptive must be 0 with cv="loo"'):
         GRMRCV(cv="loo", adaptive=1).fit(data.X, data.y)
 
 
@@ -391,7 +393,7 @@ def test_intervals_of_counts_are_not_negative():
 @pytest.mark.parametrize("search", [SMMCV(), RGLMCV(family="binomial")])
 def test_the_bounded_score_is_not_for_classes(search):
     search.set_params(scoring="neg_bounded_absolute_error")
-    with pytest.raises(ValueError, match="a score for searches of models of numbers"):
+    with pytest.raises(ValueError, match="a score for searches over regressors"):
         search.fit(data.X, data.y > 0.0)
 
 

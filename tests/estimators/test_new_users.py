@@ -57,7 +57,7 @@ WRONG = {
     "names that are a word": (lambda: fitted().report(X, Y, names="channels"), "MapAxes"),
     "a report on numbers of a model of classes": (
         lambda: SMM(tau=0.01).fit(X, CLASSES).report(X, Y, cv=3),
-        "y must hold classes of fit, such as 'a'; got -",
+        "y must hold classes that were in fit, such as 'a'; got -",
     ),
     "a report as PDF": (lambda: fitted().report(X, Y).save("report.pdf"), "end with .html"),
     "fewer samples than folds": (lambda: RMRCV().fit(X[:4], Y[:4]), "cv=5, the default,"),
@@ -118,7 +118,7 @@ def test_maps_of_named_samples_have_their_names_in_every_panel():
 
 def test_report_says_which_class_is_positive():
     model = SMM(tau=0.01).fit(X, CLASSES)
-    assert "A positive decision is for b." in model.report(X, CLASSES, baseline=False).html
+    assert "A positive decision means b." in model.report(X, CLASSES, baseline=False).html
 
 
 def test_report_does_not_repeat_the_warning_of_units_for_each_fold(recwarn):

@@ -232,7 +232,7 @@ def test_a_report_about_a_loss_of_ones_own(data):
 
 
 def test_a_loss_that_has_no_part_is_named(data):
-    with pytest.raises(TypeError, match=r"CurvedLoss needs take\(index\)"):
+    with pytest.raises(TypeError, match=r"CurvedLoss needs a method take\(index\)"):
         RGLM(2.0, family=Curved()).fit(data.X, data.y).leave_one_out(data.X, data.y)
     with pytest.raises(TypeError, match=r"WithoutIntercept needs .*; it has no best_intercept"):
         tau_max(RGLM(family=Curved(WithoutIntercept)), data.X, data.y)

@@ -231,7 +231,7 @@ def test_cv_of_other_kinds(data, mapped):
 
 def test_grmr_says_how_to_clean_block_by_block(data, mapped):
     X, y = data
-    with pytest.raises(ValueError, match="clean all block by block with its transform"):
+    with pytest.raises(ValueError, match="clean all samples block by block with its transform"):
         GRMR().fit(mapped, y)
     model = GRMR(tau=10.0, C=0.1).fit(X[:60], y[:60])
     with sklearn.config_context(working_memory=0):

@@ -58,7 +58,7 @@ def test_a_stored_model_predicts_and_says_what_it_has_lost(fitted, way):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert again.n_passes_ == model.n_passes_ and again.dual_gap_ is not None
     assert not hasattr(again, "dual_coef_")
-    with pytest.raises(AttributeError, match=r"dual_coef_ was not stored.*before it is stored"):
+    with pytest.raises(AttributeError, match=r"dual_coef_ is not in this copy.*before you store"):
         again.dual_coef_  # noqa: B018
     np.testing.assert_array_equal(WAYS[way](again).coef_, model.coef_)
 

@@ -46,7 +46,9 @@ def test_arrays_and_tables_are_not_taken_for_each_other():
 
 def test_unseen_categories():
     new = {"age": [50], "site": ["D"], "smokes": [False]}
-    with pytest.raises(ValueError, match="in 'site'; got 'D', which was not there, in 1 of 1"):
+    with pytest.raises(
+        ValueError, match="in 'site' categories that were in fit; got 'D', which was not, in 1 of 1"
+    ):
         CovariateEncoder().fit(TABLE).transform(new)
     zero = CovariateEncoder(unknown="zero").fit(TABLE).transform(new)
     np.testing.assert_array_equal(zero, [[50, 0, 0, 0]])

@@ -146,7 +146,7 @@ def test_data_arrays_keep_their_names(X):
     assert_allclose(Z, MatrixScaler().fit_transform(X))
     assert_allclose(scaler.transform(named.transpose("sensor", "run", "time")), Z)
     xarray.testing.assert_allclose(scaler.inverse_transform(Z), named)
-    with pytest.raises(ValueError, match="coordinates of the training along 'sensor'"):
+    with pytest.raises(ValueError, match="same coordinates as in fit along 'sensor'"):
         scaler.transform(named.isel(sensor=[2, 1, 0]))
 
 

@@ -69,7 +69,7 @@ def test_the_page_says_how_samples_were_left_out(data):
         make_report(pipeline, X.reshape(len(X), -1), y).html,
         RMR(1.0, C=0.1, adaptive=1).fit(X, y).report(X, y).html,
     ):
-        assert "by the fit of a fold without it" in page
+        assert "by a model that was fitted to the other folds" in page
         assert "leave-one-out" not in page
 
 
@@ -111,7 +111,7 @@ def test_models_that_clean_and_pipelines(data, tmp_path):
     flat = X.reshape(len(X), -1)
     piped = make_pipeline(StandardScaler(), RMR(tau=2.0, matrix_shape=(5, 4))).fit(flat, y)
     report = make_report(piped, flat, y, cv=None, title="Ours & theirs")
-    assert "samples went through StandardScaler" in report.html
+    assert "Before the fit, StandardScaler transformed the samples." in report.html
     assert "The units of the samples are those after StandardScaler." in report.html
     assert report.save(tmp_path / "r.html").read_text() == report.html
     assert "<h1>Ours &amp; theirs</h1>" in report.html

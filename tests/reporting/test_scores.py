@@ -143,7 +143,7 @@ def test_a_scoring_of_ones_own_and_a_mistyped_one():
         model.report(X, Y, scoring="root_mean_square_error")
     with pytest.raises(ValueError, match="scoring must be a name or a function"):
         model.report(X, Y, scoring=3)
-    with pytest.raises(ValueError, match="a score for searches of models of numbers"):
+    with pytest.raises(ValueError, match="a score for searches over regressors"):
         model.report(X, Y, scoring="neg_bounded_absolute_error")
 
 
@@ -330,7 +330,7 @@ def test_pictures_show_something():
 
 
 def test_labels_of_another_shape_are_refused():
-    with pytest.raises(ValueError, match=r"60 samples.*\(60, 2\)\. A report is of one label"):
+    with pytest.raises(ValueError, match=r"60 samples.*\(60, 2\)\. A report is about one label"):
         RMR().fit(X, Y).report(X, np.column_stack([Y, Y]))
 
 
@@ -338,5 +338,7 @@ def test_a_word_for_folds_and_digits_for_classes_are_refused():
     with pytest.raises(ValueError, match=r"cv must be 'auto', .* or None; got 'loo'"):
         RMR().fit(X, Y).report(X, Y, cv="loo")
     classes = (Y > np.median(Y)).astype(int)
-    with pytest.raises(ValueError, match="classes of fit, such as 0; got '0', which was not"):
+    with pytest.raises(
+        ValueError, match="classes that were in fit, such as 0; got '0', which was not"
+    ):
         SMM().fit(X, classes).report(X, classes.astype(str))

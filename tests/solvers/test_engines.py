@@ -224,7 +224,9 @@ def test_the_contract_of_engines_of_other_models(name):
 def test_what_an_engine_does_not_take_is_said():
     problem = problem_of(30, (4, 3))
     rglm = Problem(problem.design, problem.y, problem.loss, SpectralElasticNet(1.0, 0.0))
-    with pytest.raises(ValueError, match="solver='interior' needs a loss of four numbers"):
+    with pytest.raises(
+        ValueError, match="solver='interior' needs a loss that is linear or quadratic"
+    ):
         solve_problem(rglm, solver="interior")
 
 

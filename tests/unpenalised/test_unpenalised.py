@@ -328,7 +328,7 @@ def test_quantile_regression_is_what_a_large_tau_leaves():
 
 def test_the_paper_s_algorithm_says_that_it_has_no_covariates():
     problem, _, _ = pose("tube", "covariates")
-    with pytest.raises(ValueError, match="solver='admm' has one intercept"):
+    with pytest.raises(ValueError, match="solver='admm' fits only W and one intercept"):
         solve_admm(problem)
 
 

@@ -29,8 +29,8 @@ def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, ordered: bool = Tru
             yield from results
         except BrokenExecutor as error:
             raise ChildProcessError(
-                "A worker process was killed, most often because the memory does not suffice: "
-                "fewer jobs take less."
+                "A worker process was killed, most often because the memory ran out. Fewer jobs "
+                "need less memory: lower n_jobs."
             ) from error
 
 

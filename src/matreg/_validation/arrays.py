@@ -134,8 +134,9 @@ def validate_labels(y: Any, n: int) -> Array:
         raise ValueError(f"y must be numbers: {error}. For classes take SMM or RGLM.") from None
     if y.ndim == 2 and y.shape[1] > 1:
         raise ValueError(
-            f"y must be a 1d array, one label for each sample; got shape {y.shape}. A path is of "
-            "one label: pass y[:, 0], then the others. RMR, RGLM, GRMR and their searches take all."
+            f"y must be a 1d array, one label for each sample; got shape {y.shape}. A path is "
+            "fitted to one label: pass y[:, 0], then the other columns. RMR, RGLM, GRMR and their "
+            "searches take all columns at once."
         )
     y = column_or_1d(y, warn=True)
     check_length(y, n)

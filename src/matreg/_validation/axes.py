@@ -58,8 +58,8 @@ def aligned(X: Any, fitted: MatrixLabels | None) -> Any:
         rest = [dim for dim in X.dims if dim not in fitted.dims]
         if len(rest) != 1:
             raise ValueError(
-                f"X must have the dimensions {fitted.dims} of the training and one of samples; "
-                f"got {tuple(X.dims)}."
+                f"X must have the dimensions {fitted.dims}, as in fit, and one dimension of "
+                f"samples; got {tuple(X.dims)}."
             )
         X = X.transpose(rest[0], *fitted.dims)
     array, labels = read_labels(X)
@@ -150,7 +150,7 @@ def check_coordinates(dim: str, old: Any, new: Any) -> None:
     """Raise an error if new coordinates differ from those of the training, if both exist."""
     if old is not None and new is not None and not _equal(np.asarray(old), np.asarray(new)):
         raise ValueError(
-            f"X must have the coordinates of the training along {dim!r}; got {_brief(new)} instead "
+            f"X must have the same coordinates as in fit along {dim!r}; got {_brief(new)} instead "
             f"of {_brief(old)}."
         )
 

@@ -74,7 +74,7 @@ def check_classes_of_part(classes: Values, index: Array, who: str, n: int) -> No
     missing = np.setdiff1d(np.arange(len(classes)), index)
     if len(missing):
         raise ValueError(
-            f"y has a class that is too rare, {classes[missing[0]]!r}: the {len(index)} of the {n} "
-            f"samples that {who} have none of it. Pass tau and C as numbers to SMM, chosen for "
-            "example on a part with more samples of that class."
+            f"y has a class that is too rare, {classes[missing[0]]!r}: {who} a part of the "
+            f"samples, {len(index)} of {n}, and none of them is of this class. Pass tau and C to "
+            "SMM as numbers, chosen for example on a part with more samples of this class."
         )

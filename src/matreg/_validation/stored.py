@@ -89,10 +89,11 @@ def refuse_streamed_cleaning(name: str, X: Any, plain: str) -> None:
     """Raise an error for samples that are read block by block, and say how to clean them."""
     if is_streamed(X):
         raise ValueError(
-            f"{name} needs all samples in memory, but X is read block by block. The row space is "
-            f"learned as well from some thousand samples: fit {name} to those, clean all block by "
-            "block with its transform, X.map_blocks(model.transform) for a Dask array, and fit "
-            f"{plain} to what comes out. Or raise sklearn.set_config(working_memory=...) if X fits."
+            f"{name} needs all samples in memory, but X is read block by block. A few thousand "
+            f"samples suffice to learn the row space: fit {name} to those, clean all samples block "
+            "by block with its transform, X.map_blocks(model.transform) for a Dask array, and fit "
+            f"{plain} to the cleaned samples. Or raise sklearn.set_config(working_memory=...) if X "
+            "fits into memory."
         )
 
 

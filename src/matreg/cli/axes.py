@@ -24,8 +24,8 @@ def samples_first(
         rest = [dim for dim in dims if dim not in wanted]
         if len(rest) != 1:
             raise ValueError(
-                f"X must have the dimensions {wanted} of the training and one of samples; got "
-                f"{dims}."
+                f"X must have the dimensions {wanted}, as in fit, and one dimension of samples; "
+                f"got {dims}."
             )
         first = rest[0]
     else:

@@ -36,7 +36,10 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
     else:
         kind = getattr(matreg, chosen.upper())
         if args.jobs is not None and chosen in ("rmr", "grmr"):  # they have one label here
-            raise ValueError(f"--jobs has no meaning for --model {chosen} without a search.")
+            raise ValueError(
+                f"--jobs has no meaning for --model {chosen} if no parameter is chosen by "
+                "cross-validation."
+            )
         parameters |= {"tau": args.tau, "n_jobs": args.jobs}
         parameters = {name: _single(name, value) for name, value in parameters.items()}
     given = {name: value for name, value in parameters.items() if value is not None}
@@ -62,14 +65,14 @@ def is_search(args: argparse.Namespace, chosen: str) -> bool:
         raise ValueError(f"--cv must be 0, for no search, or at least 2; got {args.cv}.")
     words = any(isinstance(one, str) for one in args.tau or [])
     if args.cv == 0 or words:
-        why = "--cv 0" if args.cv == 0 else f"--tau {args.tau[0]}, which is not chosen in folds"
+        why = "--cv 0" if args.cv == 0 else f"--tau {args.tau[0]}, which is not cross-validated"
         if asked:
             option = asked[0].replace("_", "-")
             raise ValueError(f"--{option} has no meaning with {why}.")
         if words and args.cv is None:
             say(
-                "matreg: cross-validation chooses nothing if tau is a word: parameters that are "
-                "not given have their defaults.",
+                "matreg: cross-validation chooses nothing if tau is a word such as scale: "
+                "parameters that are not given have their defaults.",
                 sys.stderr,
             )
         return False
@@ -109,8 +112,8 @@ def _single(name: str, value: Any) -> Any:
         return value
     if len(value) > 1:
         raise ValueError(
-            f"--{name} must be one value where nothing is chosen; got {len(value)}, separated by "
-            "commas. A decimal number has a point, as in 0.5."
+            f"--{name} must be one value if cross-validation chooses nothing; got "
+            f"{len(value)}, separated by commas. A decimal number has a point, as in 0.5."
         )
     return value[0]
 
@@ -133,5 +136,5 @@ def _refuse_unknown(given: dict[str, Any], kind: type, chosen: str) -> None:
     if unknown:
         options = {name: option.replace("_", "-") for option, name in SEARCH.items()}
         option = options.get(unknown[0], unknown[0])
-        alone = "" if kind.__name__.endswith("CV") else ", nothing of which is chosen here"
+        alone = "" if kind.__name__.endswith("CV") else " if cross-validation chooses nothing"
         raise ValueError(f"--{option} has no meaning for --model {chosen}{alone}.")

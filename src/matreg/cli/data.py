@@ -63,7 +63,7 @@ def load_data(
         shape=args.shape or default.shape,
     )
     if path.suffix == ".csv" and args.samples is not None:
-        raise ValueError(f"--samples names an array, and {path} has columns.")
+        raise ValueError(f"--samples names an array, but {path} has no arrays, only columns.")
     for option, names in (("groups", [asked.groups]), ("covariates", asked.covariates or [])):
         if asked.target in names:
             raise ValueError(f"--{option} names {asked.target!r}, which is the label itself.")
@@ -149,8 +149,8 @@ def _refuse_empty(option: str, name: str, values: NDArray[Any]) -> None:
     empty = np.flatnonzero([one == "" for one in values.tolist()])
     if len(empty):
         raise ValueError(
-            f"{option}: {name!r} has {len(empty)} empty cells, the first of sample {empty[0]}. "
-            "Leave these samples out, or fill them in."
+            f"{option}: {name!r} has {len(empty)} empty cells, the first in sample {empty[0]}, "
+            "counted from 0. Leave these samples out, or fill them in."
         )
 
 
@@ -194,8 +194,8 @@ def _entries(table: Table, asked: Origin) -> list[str]:
     absent = [name for name in asked.columns if name not in table.cells]
     if absent:
         raise ValueError(
-            f"{table.path} must have the {len(asked.columns)} columns of the training; "
-            f"{len(absent)} are not there, the first is {absent[0]!r}."
+            f"{table.path} must have the {len(asked.columns)} columns that were in fit; "
+            f"{len(absent)} of them are missing, the first is {absent[0]!r}."
         )
     return asked.columns
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HELP = "fit a model to a file"
 DESCRIPTION = (
     "Fit a model and write it as a skops file. Parameters that are not given are "
-    "chosen by cross-validation; groups are kept together in the folds."
+    "chosen by cross-validation; all samples of a group are in the same fold."
 )
 EXAMPLES = """examples:
   matreg fit eem.npz --target cells                     tau and C by 5 folds
@@ -69,14 +69,19 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         help="center and scale the samples first, with one unit for each column, row or entry, or "
         "for all; predict, inspect and report stay in the units of the file",
     )
-    parser.add_argument("--quantile", type=float, metavar="Q", help="fit this quantile, as 0.9")
+    parser.add_argument(
+        "--quantile",
+        type=float,
+        metavar="Q",
+        help="predict this quantile of the labels, such as 0.9",
+    )
     parser.add_argument("--family", help="rglm: normal, binomial, multinomial, poisson")
     parser.add_argument(
         "--adaptive",
         type=int,
         metavar="K",
-        help="up to K further steps that shrink large singular values less; where "
-        "folds choose, they are taken only if they gain more than a standard error",
+        help="up to K further steps that shrink large singular values less; with "
+        "cross-validation, a step is taken only if it gains more than a standard error",
     )
 
 
@@ -84,9 +89,13 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cv", type=int, metavar="K", help="number of folds (default 5); 0 chooses nothing"
     )
-    parser.add_argument("--scoring", metavar="NAME", help="score of scikit-learn or matreg")
+    parser.add_argument(
+        "--scoring", metavar="NAME", help="score to choose by, named as in scikit-learn or matreg"
+    )
     parser.add_argument("--n-taus", type=int, metavar="N", help="number of values of tau to try")
-    parser.add_argument("--jobs", type=int, metavar="N", help="folds at a time")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="number of folds to fit at the same time"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -109,7 +118,10 @@ def run(args: argparse.Namespace) -> None:
         if data.groups is not None and args.groups is None:
             say(f"matreg: {data.origin.groups!r} is used: folds keep groups together.", sys.stderr)
     elif args.groups is not None:
-        say("matreg: nothing is chosen in folds, so that --groups changes nothing.", sys.stderr)
+        say(
+            "matreg: --groups has no effect, because cross-validation chooses nothing.",
+            sys.stderr,
+        )
     prefix = "" if model_in(model) is model else f"{model.steps[-1][0]}__"
     model.fit(data.X, y, **{f"{prefix}{name}": one for name, one in beside.items()})
     save_model(model, args.out, data.origin)
@@ -133,6 +145,6 @@ def refuse_missing(model: Any, data: Data) -> None:
     model = model_in(model)  # a scaler before the model allows missing entries
     if data.missing is not None and not get_tags(model).input_tags.allow_nan:
         raise ValueError(
-            f"{data.missing}: {type(model).__name__} needs all of them. --model grmr takes them as "
-            "entries that were not observed."
+            f"{data.missing}: {type(model).__name__} needs all entries. --model grmr treats empty "
+            "cells as entries that were not observed."
         )

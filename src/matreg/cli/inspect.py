@@ -118,7 +118,7 @@ def _ranks(model: Any) -> str:
     if (inner := model_in(model)).coef_.ndim > 2:
         if np.ndim(inner.rank_) == 0:
             return f"rank        {inner.rank_}, of all {len(inner.coef_)} matrices together"
-        return f"ranks       {', '.join(map(str, inner.rank_))}, of one problem after another"
+        return f"ranks       {', '.join(map(str, inner.rank_))}, one per problem"
     found = components(model)
     share = ", ".join(f"{100 * one:.0f} %" for one in found.share[:5])
     return f"rank        {len(found.rows)}" + (f" (shares of W: {share})" if share else "")

@@ -88,7 +88,7 @@ def _refuse_a_few_words(words: NDArray[Any], target: str) -> None:
         first, what = int(np.argmax(odd)), "which is not a number"
     else:
         first = next(k for k, word in enumerate(words) if "." in word)
-        what = "and others have decimal commas: it may be a thousand times as much"
+        what = "and others have decimal commas: its point may be decimal or separate thousands"
     raise ValueError(
         f"{target} holds numbers, but sample {first}, counted from 0, has {str(words[first])!r}, "
         f"{what}. Correct it, or pass --model smm if the labels are classes."

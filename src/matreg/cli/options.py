@@ -31,13 +31,17 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="array with the samples (default: that of the model, or X)",
     )
-    parser.add_argument("--groups", metavar="NAME", help="array or column with the groups")
+    parser.add_argument(
+        "--groups",
+        metavar="NAME",
+        help="array or column with the group of each sample; folds keep groups together",
+    )
     parser.add_argument(
         "--covariates",
         type=names,
         metavar="NAME,NAME",
-        help="arrays or columns that enter beside the matrices without a penalty, such as age,sex; "
-        "words become one column per category (default: those of the model)",
+        help="arrays or columns whose coefficients have no penalty, such as age,sex; words become "
+        "one column per category (default: those of the model)",
     )
     parser.add_argument(
         "--labels", metavar="FILE", help="another file with the labels: .npy, .csv or .txt"

@@ -15,7 +15,10 @@ DESCRIPTION = (
     "Write one self-contained HTML page: score, predictions, maps, components, "
     "the choice of parameters, labels and samples that look wrong, the certificate."
 )
-FOLDS = "folds, 0 to fit nothing; by default leave-one-out from the one fit, or 5 folds"
+FOLDS = (
+    "number of folds; 0 fits nothing and scores the training samples (default: leave-one-out "
+    "predictions computed from the model, or 5 folds where these are not reliable)"
+)
 EXAMPLES = """examples:
   matreg report model.skops data.npz -o report.html
   matreg report model.skops data.npz --cv 0             predictions of the training samples

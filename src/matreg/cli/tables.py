@@ -40,7 +40,7 @@ class Table:
     def _instead_of(self, name: str) -> str:
         """Say why a column cannot be taken, and which ones can."""
         if name in self.taken:
-            return f"the column {name!r}, but another option has taken it: name another one"
+            return f"the column {name!r}, but another option has taken it: name another column"
         left = list(self.cells)
         if close := get_close_matches(name, left, 3):
             return f"no column {name!r}: name one that is there, such as {', '.join(close)},"
@@ -71,10 +71,11 @@ class Table:
             first = next(k for k, one in enumerate(cells) if "." in one)
             raise ValueError(
                 f"{self.path} has decimal commas and points in column {name!r}: {cells[first]} in "
-                f"line {self.lines[first]} may be a thousand times as much. Write all with one."
+                f"line {self.lines[first]} is ambiguous, as its point may be decimal or may "
+                "separate thousands. Use the same decimal sign in the whole column."
             )
         raise ValueError(
-            f"{self.path} must have numbers in all columns but the labels and groups; column "
+            f"{self.path} must have numbers in all columns except labels and groups; column "
             f"{name!r} has {cells[bad[0]]!r} in line {self.lines[bad[0]]}. Leave the column out "
             f"with --drop {name!r}."
         )

@@ -208,7 +208,7 @@ class ArrayBlocks(Blocks):
             raise ValueError(
                 f"X was changed while it was read: samples from {block.start} to "
                 f"{block.start + len(block.X) - 1} are not those of the pass before. Restore them, "
-                "and fit again when nobody writes."
+                "and fit again when no program writes to X."
             )
 
     def map_reduce(self, scan: Scan[S], summary_bytes: int = 0) -> S:

@@ -132,7 +132,7 @@ class LeaveOneOutResult:
             Ends of the intervals, in the units of the labels.
         """
         if self._interval is None:
-            raise ValueError("Intervals are for numbers and counts, and this model has classes.")
+            raise ValueError("Intervals are for numbers and counts; this model predicts classes.")
         return self._interval.predict(X, covariates, self.residuals, confidence)
 
 
@@ -188,9 +188,9 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
     refuse_streamed("leave_one_out", given.X)
     if "estimators_" in vars(model) or (np.ndim(model.coef_) > 2 and np.ndim(given.y) > 1):
         raise ValueError(
-            f"leave_one_out is of one label, and the model has {len(model.coef_)}. With joint=None "
-            "model.estimators_[k].leave_one_out(X, y[:, k]) is that of label k, NaN where it is "
-            f"missing. {FOLDS}"
+            f"leave_one_out is for one label, but the model has {len(model.coef_)}. With "
+            "joint=None, call model.estimators_[k].leave_one_out(X, y[:, k]) for label k; results "
+            f"are NaN where the label is missing. {FOLDS}"
         )
     # Of the shape and the names of fit: flat samples would be read as vectors.
     X = model._validate_samples(given.X, keeps_dtype=not model._takes_missing)
@@ -209,7 +209,7 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
     check_left_out(declared, "leave_one_out")
     if parts[0].joint is not None:
         raise ValueError(
-            f"joint must be None for leave_one_out, as the classes are one problem; got "
+            f"joint must be None for leave_one_out, which is for one problem per class; got "
             f"{fitted.joint!r}. {FOLDS}"
         )
     found = [solve_left_out(fitted, declared, part, k, refits) for k, part in enumerate(parts)]
@@ -258,9 +258,9 @@ def solve_left_out(
     spread = float(samples.design.forward(V).std()) + float(np.abs(samples.y).mean())
     if np.abs(moved).max() > CHANGED * spread:
         raise ValueError(
-            "X, y, sample_weight and covariates must be those of fit, which must have converged to "
-            "a unique optimum: on these samples the optimum changes predictions by up to "
-            f"{np.abs(moved).max():.3g}."
+            "X, y, sample_weight and covariates must be those of fit, and fit must have converged "
+            "to a unique optimum: predictions of the optimum for the given samples differ from "
+            f"those of the model by up to {np.abs(moved).max():.3g}."
         )
     loo = leave_one_out(problem, result.W, result.gamma, result.beta)
     back = columns.coefficients(np.eye(columns.size))

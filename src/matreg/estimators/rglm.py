@@ -196,14 +196,14 @@ class RGLM(FamilyEstimator, ConvexEstimator):
         if result.n_iter >= self.max_iter:
             return "Raise max_iter or tol."
         if self._has_classes and self.tau_ == 0.0:
-            return "There is no optimum if a matrix tells the classes apart: raise tau."
+            return "There is no optimum if some W separates the classes without error: raise tau."
         if self._has_classes and hasattr(self, "covariate_coef_"):
             return (
-                "There is no optimum if the covariates alone tell the classes apart, as they have "
-                "no penalty: leave out what does, or merge rare categories."
+                "There is no optimum if the covariates alone separate two classes, as they have no "
+                "penalty: leave out the covariates that do, or merge rare categories."
             )
         return (
-            "More iterations are of no use: rounding errors are worth more than tol here. Raise "
+            "More iterations do not help: rounding errors alone leave a gap above tol here. Raise "
             "tol or tau; tau=0 is least squares, which is solved directly."
         )
 

@@ -204,8 +204,8 @@ class RMR(MatrixRegressor, ConvexEstimator):
             floor = rounding_floor(model.on(own), result.W.d) / result.primal
             if floor > 0.1 * self.tol:
                 return (
-                    "Rounding errors of the residuals in float64, multiplied by C, are worth a gap "
-                    f"of up to {floor:.0e} here: lower C or scale X down."
+                    "Rounding errors of the residuals in float64, multiplied by C, cause a gap of "
+                    f"up to {floor:.0e} here: lower C or scale X down."
                 )
         if self.solver == "admm":
             return 'Raise max_iter, change rho, or take solver="auto".'

@@ -95,8 +95,8 @@ class LossFamily:
         """Minus twice the log-likelihood of the linear predictors f (n,), up to a constant."""
         raise ValueError(
             f"the loss {self.name!r} is not a likelihood of noise of unknown scale, so that AIC "
-            "and BIC are undefined. Cross-validate instead; a loss of your own that is one has a "
-            "method deviance(y, f)."
+            "and BIC are undefined. Cross-validate instead. If your loss is such a likelihood, "
+            "define its method deviance(y, f)."
         )
 
 

@@ -173,11 +173,11 @@ class CovariateEncoder(TransformerMixin, BaseEstimator):
         if unseen.any() and self.unknown == "error":
             first = column.values[unseen][0]
             raise ValueError(
-                f"covariates must hold categories of fit in {column.name!r}; got {str(first)!r}, "
-                f"which was not there, in {int(unseen.sum())} of {len(unseen)} samples. Nothing is "
-                "known of its effect. To predict with none or with the mean, encode the covariates "
-                'before fit and predict: matreg.preprocessing.CovariateEncoder(unknown="zero") or '
-                '"mean".'
+                f"covariates must hold in {column.name!r} categories that were in fit; got "
+                f"{str(first)!r}, which was not, in {int(unseen.sum())} of {len(unseen)} samples. "
+                "Its effect is unknown. To predict with no effect or with the mean effect, encode "
+                "the covariates before fit and predict: "
+                'matreg.preprocessing.CovariateEncoder(unknown="zero") or "mean".'
             )
         out = one_hot(column, known)
         if self.unknown == "mean":
@@ -232,7 +232,7 @@ def refuse_array(dtype: Any, example: Any) -> None:
     raise ValueError(
         f"covariates must be numbers where they are an array; got {str(example)!r} ({dtype}). "
         "Pass a table with names (a pandas.DataFrame or a dict of columns): its columns of words "
-        "become one column per category but one."
+        "become one column per category except the first."
     )
 
 

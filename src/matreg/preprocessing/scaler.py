@@ -284,7 +284,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         guessed = self.matrix_shape is None and shape is None
         if guessed and width >= MANY_COLUMNS and self.by != "entries":
             warn(
-                f"X has {width} columns and no matrix_shape: samples are taken for matrices of "
+                f"X has {width} columns and no matrix_shape: samples are taken as matrices of "
                 f"{width} x 1. Pass matrix_shape=(p, q) or an array of shape (n, p, q)."
             )
         return resolve_shape(self.matrix_shape, shape, width)

@@ -121,7 +121,7 @@ def warn_of_units(X: Array) -> None:
                 f"The {by} of X differ in scale by a factor of {_rounded(ratio)}: {by[:-1]} "
                 f"{large} spreads by {_rounded(spread[large])}, {by[:-1]} {small} by "
                 f"{_rounded(spread[small])}. The penalty suppresses the information in {by} of "
-                "small numbers. If they have units of their own, put "
+                "small numbers. If they have different units, put "
                 f"matreg.preprocessing.MatrixScaler(by={by!r}) before the model in a Pipeline; on "
                 f"the command line, --scale {by}."
             )

@@ -151,8 +151,8 @@ def baselines_of(given: Any, kind: str, median: bool) -> list[Baseline]:
     for name in names:
         if name not in fitting:
             raise ValueError(
-                f"baseline must be True, False, or of {sorted(fitting)} for labels that are {kind};"
-                f" got {name!r}."
+                f"baseline must be True, False, or one or more of {sorted(fitting)} for labels "
+                f"that are {kind}; got {name!r}."
             )
     if kind == "classes":
         words, model = "most frequent class", DummyClassifier()

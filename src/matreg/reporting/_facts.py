@@ -221,7 +221,7 @@ def gather(
     total, labels = int(np.shape(X)[0]), np.asarray(y)
     if labels.shape != (total,):
         several = labels.ndim == 2 and labels.shape[0] == total
-        advice = " A report is of one label: fit a model to each column of y." if several else ""
+        advice = " A report is about one label: fit a model to each column of y." if several else ""
         raise ValueError(
             f"y must have one label for each of the {total} samples; got shape {labels.shape}."
             f"{advice}"
@@ -229,8 +229,8 @@ def gather(
     known = inner.classes_.tolist() if hasattr(inner, "classes_") else []
     if known and (other := sorted(set(labels.tolist()) - set(known), key=str)):
         raise ValueError(
-            f"y must hold classes of fit, such as {known[0]!r}; got {other[0]!r}, which was "
-            "not there."
+            f"y must hold classes that were in fit, such as {known[0]!r}; got {other[0]!r}, "
+            "which was not."
         )
     Z = as_numbers(model, covariates, total)
     if is_streamed(X):

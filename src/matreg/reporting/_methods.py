@@ -47,7 +47,7 @@ def methods(facts: Facts) -> str:
     sentences += _penalty(facts.inner)
     if facts.part.steps:
         names = ", ".join(type(step).__name__ for step in facts.part.steps)
-        sentences.append(f"Before that, samples went through {names}.")
+        sentences.append(f"Before the fit, {names} transformed the samples.")
     if hasattr(facts.inner, "covariate_names_"):
         sentences.append(_covariates(facts))
     values = ", ".join(f"{name} = {value}" for name, value in parameters(facts.inner))
@@ -109,7 +109,7 @@ def _covariates(facts: Facts) -> str:
     ridge = facts.inner.get_params()["covariate_ridge"]
     penalty = f"with a ridge of {ridge:.4g}" if ridge else "without a penalty"
     return (
-        f"{counted(len(names), 'covariate')} entered beside the matrices {penalty}, {what}: "
+        f"The model included {counted(len(names), 'covariate')} {penalty}, {what}: "
         f"{', '.join(shown)}{more}."
     )
 

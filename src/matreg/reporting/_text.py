@@ -131,15 +131,16 @@ def predicted(facts: Facts) -> str:
     how = "Predictions are those of the training samples"
     if facts.test.n_folds:
         how = (
-            "Each sample was predicted by the fit of a fold without it, with the parameters that "
-            "were chosen on all samples"
+            "Each sample was predicted by a model that was fitted to the other folds, with the "
+            "parameters that were chosen on all samples"
         )
     single = facts.test.single
     if single is not None:
         how = (
             "Each sample was predicted by the model without it (leave-one-out), with the "
-            "parameters that were chosen on all samples. The predictions are computed from the one "
-            f"fit, with an error of about {100.0 * single.doubt:.1g}\u00a0% of the residuals"
+            "parameters that were chosen on all samples. The predictions are computed from "
+            "the fit to all samples, with an error of about "
+            f"{100.0 * single.doubt:.1g}\u00a0% of the residuals"
         )
     return f"{how}. Observed and predicted labels agree on the {where}."
 
@@ -150,14 +151,14 @@ def maps(facts: Facts) -> str:
     text = f"{MAPS} {_units(facts)}"
     if several.ndim == 2:
         if facts.classes:
-            text += f" A positive decision is for {facts.inner.classes_[1]}."
+            text += f" A positive decision means {facts.inner.classes_[1]}."
         return text
     shown = f"; the first {len(facts.maps)} are shown" if len(facts.maps) < len(several) else ""
     if one_vs_rest(facts.inner):
-        return f"{text} Each class has a W{shown}. A positive decision is for the class."
+        return f"{text} Each class has a W{shown}. A positive decision means the class."
     return (
         f"{text} Each of the {len(several)} pairs of classes has a W{shown}. A positive decision "
-        "is for the second class of the pair."
+        "means the second class of the pair."
     )
 
 

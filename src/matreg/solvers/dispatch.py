@@ -188,8 +188,8 @@ def solve_problem(problem: Problem, *, solver: str = "auto", **options: Any) -> 
             return solve_rmr(problem, method=solver, **options)
     elif solver not in ("auto", "first-order"):
         raise ValueError(
-            f"solver={solver!r} needs a loss of four numbers per sample (PiecewiseLoss) and a "
-            'spectral penalty with a ridge: take "auto" or "first-order" for this problem.'
+            f"solver={solver!r} needs a loss that is linear or quadratic in pieces (PiecewiseLoss) "
+            'and a spectral penalty with a ridge: take "auto" or "first-order" for this problem.'
         )
     elif solver == "auto" and is_rglm(problem):
         return solve_rglm(problem, **options)

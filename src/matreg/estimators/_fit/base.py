@@ -325,14 +325,15 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             return object.__getattribute__(self, name)  # raises the usual AttributeError
         if name == "label_outlier_score_":
             raise AttributeError(
-                f"{name} is not computed for samples that are read block by block. Labels look "
-                "wrong where predict(X), or the decisions on classes, are far from them."
+                f"{name} is not computed for samples that are read block by block. To find labels "
+                "that look wrong, compare them with predict(X), or with decision_function(X) for "
+                "classes."
             )
         if self._lazy_dual is None:
             raise AttributeError(
-                f"{name} was not stored with the model, whose samples were read block by block: it "
-                "takes a pass over them. Ask the fitted model for it before it is stored or "
-                "copied, or fit again."
+                f"{name} is not in this copy of the model: the samples were read block by block, "
+                f"and {name} is computed at its first use, by reading them again. Read {name} of "
+                "the fitted model before you store or copy the model, or fit again."
             )
         self.dual_coef_ = self._lazy_dual.compute()
         return self.dual_coef_

@@ -161,13 +161,13 @@ def coef_of(model: MatrixEstimator, problem: int | None = None) -> Array:
     if not hasattr(model, "classes_"):
         raise ValueError(
             f"problem must say which of the {len(coefs)} labels is meant, from 0 to "
-            f"{len(coefs) - 1}; got {problem}. Where there is no such parameter, fit one "
-            "label only."
+            f"{len(coefs) - 1}; got {problem}. Functions without the parameter problem need a "
+            "model of one label."
         )
     names = list(problem_names(model))
     listed = ", ".join(f"{k} ({name})" for k, name in enumerate(names[:3]))
     raise ValueError(
         f"problem must say which of the {len(coefs)} matrices of coefficients is meant: "
-        f"{listed}{', ...' if len(names) > 3 else ''}; got {problem}. Where there is no such "
-        "parameter, fit only two classes."
+        f"{listed}{', ...' if len(names) > 3 else ''}; got {problem}. Functions without the "
+        "parameter problem need a model of two classes."
     )

@@ -114,8 +114,8 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
         """Clean new samples, of shape (n, p, q) or (n, p*q), without their labels."""
         if "estimators_" in vars(self):
             raise ValueError(
-                "Samples are cleaned for each label on its own: estimators_[0] is the model of the "
-                f"first of {len(self.estimators_)} labels."
+                f"Samples are cleaned separately for each of the {len(self.estimators_)} labels: "
+                "call this method of a model of one label, such as estimators_[0] for the first."
             )
         rows = D.reshape(len(D), self.n_features_in_)
         return clean(rows, space_from(self._row_space)).reshape(D.shape)
@@ -293,8 +293,8 @@ class JointFit(Cleaning, SingleFit):
         )
         if not isinstance(problem.loss, PiecewiseLoss):
             raise TypeError(
-                f"loss must be one of four numbers per sample (PiecewiseLoss) for "
-                f"{type(self).__name__}; got {type(problem.loss).__name__}."
+                f"{type(self).__name__} needs a loss that is linear or quadratic in pieces "
+                f"(PiecewiseLoss); got {type(problem.loss).__name__}."
             )
         return problem
 

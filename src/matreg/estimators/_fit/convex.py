@@ -85,7 +85,7 @@ def joint_part(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
         raise ValueError(
             f"joint={model.joint!r} needs {1e-6 * joint.nbytes:.0f} MB for {len(parts)} labels or "
             "classes, more than scikit-learn's working_memory: raise "
-            "sklearn.set_config(working_memory=...), or fit each on its own."
+            "sklearn.set_config(working_memory=...), or fit each separately, with joint=None."
         )
     return [Part(joint.samples(), None, joint)]
 

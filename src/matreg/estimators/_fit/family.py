@@ -27,7 +27,8 @@ from .several import problems_last
 def _of_classes(model: MatrixEstimator) -> bool:
     if not model._has_classes:
         raise AttributeError(
-            f'family must be "binomial" or "multinomial" for this; got {model.family!r}.'
+            f'family must be "binomial" or "multinomial" for classes and their '
+            f"probabilities; got {model.family!r}."
         )
     return True
 

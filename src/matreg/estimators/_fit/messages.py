@@ -28,7 +28,7 @@ def warn_if_flat(n_features: int) -> None:
         warn(
             f"X has {n_features} columns and no matrix_shape: samples are vectors, for which the "
             "nuclear norm is the Euclidean norm and W has rank 1. Pass matrix_shape=(p, q) or an "
-            f"array of shape (n, p, q); matrix_shape=({n_features}, 1) if they are vectors indeed."
+            f"array of shape (n, p, q); matrix_shape=({n_features}, 1) if they are vectors."
         )
 
 
@@ -45,8 +45,9 @@ def warn_of_gap(name: str, result: SolverResult, tol: float, advice: str) -> Non
 def warn_of_step(name: str, gap: float, tol: float) -> None:
     """Warn that a step before the last of an adaptive model did not converge."""
     warn(
-        f"{name}: a step before the last has a relative duality gap of {gap:.1e}, above "
-        f"tol={tol:g}, so that the bases of the last step are not exact. Raise max_iter or tol.",
+        f"{name}: an adaptive step before the last stopped at a relative duality gap of "
+        f"{gap:.1e}, above tol={tol:g}. The penalty of the last step depends on its W and is "
+        "therefore not exact. Raise max_iter or tol.",
         ConvergenceWarning,
     )
 
@@ -57,8 +58,8 @@ def warn_if_interrupted(results: list[SolverResult]) -> None:
     if len(results) > 1 and left:
         warn(
             f"Interrupted in problem {left[0] + 1} of {len(results)}: the {left[0]} before it are "
-            "solved, those after it were not begun and have W = 0. `dual_gap_` says how far each "
-            "of them is."
+            "solved; those after it were not begun and have W = 0. `dual_gap_` holds the relative "
+            "duality gap of each."
         )
 
 
@@ -98,9 +99,9 @@ def warn_of_zero(
         )
     elif covariates:
         message = (
-            "what they leave of the labels does not vary with the samples. Categories of nearly "
-            "one sample each fit all labels by themselves."
+            "the part of the labels that covariates do not explain does not vary with the samples. "
+            "Categories with about one sample each fit all labels by themselves."
         )
-    same = "predictions are made of the covariates alone"
+    same = "predictions depend on the covariates alone"
     so = same if covariates else "all predictions are the same"
     warn(f"W = 0, so that {so}: {message}")

@@ -255,11 +255,11 @@ def penalty_of(model: MatrixEstimator, nuclear: SpectralElasticNet) -> Penalty:
     if not np.any(l1):
         return nuclear if own is None else own
     if own is not None:
-        raise ValueError("l1 must be 0 where a penalty is given, which takes its place.")
+        raise ValueError("l1 must be 0 if a penalty is given, which replaces l1, too.")
     if not bases_of(model).plain:
         raise ValueError(
-            "l1 must be 0 with row_basis or column_basis: it penalises the entries of W, which "
-            "those mix."
+            "l1 must be 0 with row_basis or column_basis: l1 penalises single entries of W, and a "
+            "basis mixes them."
         )
     if getattr(model, "ridge", 0.0):
         raise ValueError("l1 must be 0 with a ridge, or ridge must be 0.")

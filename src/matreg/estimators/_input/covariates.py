@@ -34,10 +34,10 @@ def read_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array:
     penalised = model.covariate_ridge > 0.0
     if Z.shape[1] >= n and not penalised:
         raise ValueError(
-            f"covariates must have fewer columns than there are samples: they have no penalty, and "
-            f"would fit all labels by themselves; got {Z.shape[1]} columns, one per category but "
-            f"one included, for {n} samples. Give them a penalty, such as covariate_ridge=1.0, or "
-            "leave some out."
+            "covariates must have fewer columns than there are samples: they have no penalty, and "
+            f"would fit all labels by themselves; got {Z.shape[1]} columns for {n} samples. "
+            "Categories count, too: each except the first is a column. Give the covariates a "
+            "penalty, such as covariate_ridge=1.0, or leave some out."
         )
     state = {name: one for name, one in vars(encoder).items() if name != "unknown"}
     model.covariate_encoding_ = state  # plain, to be stored
@@ -58,7 +58,7 @@ def new_covariates(model: MatrixEstimator, given: Covariates, n: int) -> Array |
     if given is None and encoding is None:
         return None
     if encoding is None:
-        raise ValueError(f"covariates must not be given: {name} was fitted without.")
+        raise ValueError(f"covariates must not be given: {name} was fitted without any.")
     encoder = CovariateEncoder()
     encoder.__dict__.update(encoding)
     if given is None:
@@ -126,10 +126,10 @@ def warn_of_constant(found: Directions, encoder: CovariateEncoder, fit_intercept
     if constant:
         what = "constant" if fit_intercept else "zero"
         one = len(constant) == 1
-        rest = "the coefficient is 0. Leave it out." if one else "they have 0. Leave them out."
+        rest = "coefficient is 0. Leave it out." if one else "coefficients are 0. Leave them out."
         warn(
-            f"covariates: {listed(constant)} {what} in all samples, which says nothing beside the "
-            f"intercept: {rest}"
+            f"covariates: {listed(constant)} {what} in all samples, which adds nothing to the "
+            f"intercept: the {rest}"
         )
 
 

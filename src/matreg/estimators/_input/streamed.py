@@ -139,7 +139,7 @@ def clean_streamed(model: MatrixEstimator, X: Any) -> Any:
     check_is_fitted(model, "coef_")
     if not is_dask(X):
         raise ValueError(
-            "X is larger than scikit-learn's working_memory, and so would be the cleaned samples. "
+            "X is larger than scikit-learn's working_memory, as the cleaned samples would be. "
             "Clean it slice by slice into a file: for a in range(0, len(X), 10_000): "
             "out[a : a + 10_000] = model.transform(X[a : a + 10_000])."
         )

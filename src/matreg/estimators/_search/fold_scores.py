@@ -70,8 +70,8 @@ class FoldScore:
                 raise ValueError(
                     "scoring must be defined on the test samples of every fold, but it is not a "
                     f"number on {test.n} of them. R2, the default, needs two or more: with "
-                    "single ones, as of LeaveOneOut, pass scoring='neg_mean_absolute_error' or the "
-                    "like."
+                    "folds of single samples, as those of LeaveOneOut, pass a score such as "
+                    "scoring='neg_mean_absolute_error'."
                 )
 
     def _guess(self, samples: Samples, near: float) -> Array:

@@ -34,15 +34,15 @@ def warn_of_doubt(table: Parameters, best: int, doubts: Array) -> None:
     close = scores >= scores[best] - errors[best]
     if np.isnan(doubts[best]):
         warn(
-            'cv="loo" has so many samples that leave-one-out scores are of first order and their '
-            "doubt is not known. Pass a number of folds, such as cv=5."
+            'cv="loo" is approximate: with so many samples the leave-one-out residuals are of '
+            "first order, and their error is not estimated. Pass a number of folds, such as cv=5."
         )
     elif doubts[best] > TRUSTED or (doubts[close] > TRUSTED).any():
         warn(
-            f'cv="loo" is in doubt: of the {close.sum()} points within a standard error of the '
-            f"best {(doubts[close] > TRUSTED).sum()} have leave-one-out residuals that may be off "
-            f"by more than {100.0 * TRUSTED:.0f} % on the mean: by what cv_results_['loo_doubt'] "
-            "estimates. Pass a number of folds, such as cv=5."
+            f'cv="loo" is in doubt: for {(doubts[close] > TRUSTED).sum()} of the {close.sum()} '
+            "candidates within a standard error of the best, the mean error of the leave-one-out "
+            f"residuals may exceed {100.0 * TRUSTED:.0f} % (cv_results_['loo_doubt']). Pass a "
+            "number of folds, such as cv=5."
         )
 
 
@@ -95,11 +95,11 @@ def check_left_out(model: Model, name: str) -> None:
     loss = model.losses(np.array([1.0, 0.0]), np.ones(2))
     smooth = isinstance(loss, PiecewiseLoss) or hasattr(loss, "second_derivative")
     if not smooth:
-        what = f"a loss of each sample, four numbers or second derivatives; got {model.loss.name!r}"
+        what = f"a loss that is linear or quadratic in pieces, or smooth; got {model.loss.name!r}"
     elif isinstance(model.penalty, SparseLowRank):
         what = "l1=0"
     elif not isinstance(model.penalty, SpectralPenalty):
-        what = f"a penalty of the singular values; got {type(model.penalty).__name__}"
+        what = f"a penalty on the singular values; got {type(model.penalty).__name__}"
     else:
         return
     raise ValueError(
@@ -123,7 +123,7 @@ def check_each_left_out(model: Model, samples: Samples, name: str) -> None:
         except ValueError as error:
             raise ValueError(
                 f"{name} needs two different samples of each class, or two with a positive count: "
-                "without the only one the best intercept is infinite."
+                "if the only one is left out, the best intercept is infinite."
             ) from error
 
 

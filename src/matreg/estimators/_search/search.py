@@ -97,9 +97,8 @@ class Search(MatrixEstimator):
         """Refuse models whose leave-one-out fits do not follow from one fit."""
         if (joint := getattr(self, "joint", None)) is not None:
             raise ValueError(
-                f'joint must be None with cv="loo", as all classes or labels are one problem; got '
-                f"{joint!r}. "
-                "Pass a number of folds, such as cv=5."
+                f'joint must be None with cv="loo", which is for one problem per class or label; '
+                f"got {joint!r}. Pass a number of folds, such as cv=5."
             )
         if np.any([np.max(one) > 0.0 for one in l1_list(getattr(self, "l1", 0.0))]):
             raise ValueError(
@@ -107,7 +106,9 @@ class Search(MatrixEstimator):
                 "cv=5."
             )
         if step_counts(self.adaptive)[-1]:  # their bases depend on the labels of all samples
-            raise ValueError('adaptive steps are searched with folds: take another cv than "loo".')
+            raise ValueError(
+                'adaptive must be 0 with cv="loo": pass a number of folds, such as cv=5.'
+            )
 
     def _single(self, **chosen: Any) -> SingleFit:
         """The estimator without the search, with the parameters of this one except `chosen`."""
@@ -127,8 +128,8 @@ class Search(MatrixEstimator):
         check_is_fitted(self, "coef_")
         if "estimators_" in vars(self):
             raise AttributeError(
-                f"best_estimator_ is one per label: estimators_[0].best_estimator_ is the first of "
-                f"{len(self.estimators_)}."
+                f"Each of the {len(self.estimators_)} labels has a best_estimator_: that of the "
+                "first is estimators_[0].best_estimator_."
             )
         model = self._single()
         own = {*self.get_params(deep=False), *SEARCH}
@@ -307,7 +308,7 @@ class Search(MatrixEstimator):
         """Set `cv_results_`; return the indices of the chosen candidate and of its chosen value."""
         mean, error = self._summary(scores)
         if np.isnan(mean).all():
-            raise ValueError(f"scoring={self.scoring!r} is not a number for all that was tried.")
+            raise ValueError(f"scoring={self.scoring!r} is NaN for all candidates.")
         doubts = ranks[1] if self._leaves_one_out else None
         ranks = ranks if doubts is None else ranks[:1]
         found = PointScores(mean, error, ranks.mean(axis=0), owners(candidates))
@@ -334,8 +335,8 @@ def fit_alike(search: Search, given: FitInput) -> None:
     refuse_streamed(f"{type(search).__name__}(tau_per_label=False)", given.X)
     if step_counts(search.adaptive)[-1] or getattr(search, "halving", False):
         raise ValueError(
-            "tau_per_label must be True with adaptive steps and with halving, which go on from "
-            "the choice for one label."
+            "tau_per_label must be True with adaptive steps and with halving: both decide "
+            "separately for each label which candidates to try next."
         )
     labels = given_labels(given)
     fits = [clone(search) for _ in labels]

@@ -115,9 +115,10 @@ class LeaveOneOut:
         """Changes (n, d) of W and the columns' coefficients in coordinates, per removed sample."""
         if self.dbeta is None:
             raise ValueError(
-                f"There are too many samples, {len(self.beta)}, for the changes of all "
-                "predictions, which intervals and influence need. For intervals take MAPIE's "
-                "CrossConformalRegressor, or its SplitConformalRegressor with held-out samples."
+                f"There are too many samples, {len(self.beta)}, for intervals and influence, which "
+                "need the change of every prediction without each sample. For intervals take "
+                "MAPIE's CrossConformalRegressor, or its SplitConformalRegressor with held-out "
+                "samples."
             )
         out = self.dbeta @ self.response.F
         if np.any(self.dgamma):

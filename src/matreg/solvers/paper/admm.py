@@ -44,7 +44,7 @@ def check_tube(loss: PiecewiseLoss) -> None:
     if not symmetric or loss.curved or not loss.bounded:
         raise ValueError(
             "solver='admm' is for the epsilon-insensitive and the absolute loss, whose W-step is a "
-            "support vector regression; take solver='auto' for this one."
+            "support vector regression; take solver='auto' for other losses."
         )
 
 
@@ -58,9 +58,9 @@ class RegressionStep:
         check_tube(loss)
         if not isinstance(problem.unpenalised, Ones | NoColumns):
             raise ValueError(
-                "solver='admm' has one intercept and nothing else beside W, as its W-step is a "
-                "support vector regression: take solver='auto' with covariates, and for joint "
-                "labels, which have an intercept each, or fit_intercept=False for these."
+                "solver='admm' fits only W and one intercept, as its W-step is a support vector "
+                "regression. Take solver='auto' with covariates or with joint, where each label "
+                "has an intercept; joint also works with fit_intercept=False."
             )
         self.problem, self.rho = problem, rho
         self.kernel = problem.design.gram / (self.ridge + rho)
