@@ -150,7 +150,7 @@ class Disturbed:
         signal.raise_signal({number})
 def work(args):
     Disturbed()
-    time.sleep(60.0)
+    time.sleep(600.0)  # longer than scripts may take
 fit.run = work
 sys.exit(main(["fit", "d.npz"]))
 """

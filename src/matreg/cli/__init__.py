@@ -110,7 +110,7 @@ def _watching_signals() -> Iterator[list[int]]:
     def swallowed(found: Any) -> None:
         """Raise a signal again if it arrived in a destructor, where Python ignores exceptions."""
         if isinstance(found.exc_value, KeyboardInterrupt | Terminated):
-            again.append(threading.Timer(AGAIN, signal.raise_signal, seen[-1:]))
+            again.append(threading.Timer(AGAIN, _raise_in_main_thread, seen[-1:]))
             again[-1].start()
         else:
             reported(found)
@@ -142,6 +142,15 @@ def _watching_signals() -> Iterator[list[int]]:
             timer.join()
         for number in changed:
             signal.signal(number, ways[number][0])
+
+
+def _raise_in_main_thread(number: int) -> None:
+    """Raise a signal that interrupts the main thread even if it waits in a system call."""
+    thread = threading.main_thread().ident
+    if thread is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(thread, number)
+    else:
+        signal.raise_signal(number)
 
 
 def _sentence(error: BaseException) -> str:
