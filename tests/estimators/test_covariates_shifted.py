@@ -40,6 +40,7 @@ def stored_as(storage, X, folder):
     return np.load(folder / "X.npy", mmap_mode="r")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("name", "storage"), CASES)
 def test_the_fit_does_not_depend_on_a_shift(name, storage, tmp_path):

@@ -304,6 +304,7 @@ def test_the_tube_of_a_search_follows_the_noise():
     assert scaled.epsilon_ == pytest.approx(3.0 * plain.epsilon_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 5_000])
 def test_the_score_and_the_tube_share_one_fit_of_the_noise(monkeypatch, n):
     found = []

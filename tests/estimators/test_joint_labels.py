@@ -148,6 +148,7 @@ def test_searches_try_one_tau_for_labels_that_are_together(robust):
     assert set(vars(alone)) <= set(vars(search)) | set(alone.get_params())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [RMRCV, RGLMCV])
 def test_searches_of_labels_together_with_defaults(kind):
     X, Y, z = data()

@@ -174,6 +174,7 @@ def test_poisson_residuals_are_in_counts():
     np.testing.assert_allclose(found.residuals, y - found.predictions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_doubt_of_counts_is_of_counts(seed):
     """A small error of a large linear predictor is a large error of the count."""

@@ -116,6 +116,7 @@ def test_maps_of_named_samples_have_their_names_in_every_panel():
     assert "channel" in labels and "row" not in labels
 
 
+@pytest.mark.slow
 def test_report_says_which_class_is_positive():
     model = SMM(tau=0.01).fit(X, CLASSES)
     assert "A positive decision means b." in model.report(X, CLASSES, baseline=False).html

@@ -192,6 +192,7 @@ def test_maps_refit_the_steps_that_were_chosen(data):
     assert permutation_map(model, data.X, data.y, n_permutations=5, random_state=0) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [GRMR(2.0, adaptive=1), RGLM(20.0, l1=0.3, adaptive=1, tol=1e-3)])
 def test_maps_of_models_that_clean_and_of_sparse_ones(model, data):
     X, y = data.X[:30], data.y[:30]

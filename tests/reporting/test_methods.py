@@ -20,6 +20,7 @@ def data():
     return random_data(40, 4, 3)[:2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "said"),
     [

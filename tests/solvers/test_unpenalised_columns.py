@@ -154,6 +154,7 @@ def many(name, n=6000):
     return X, covariates(Z), np.sign(y) if name == "hinge" else y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCK_LOSSES)
 def test_passes_over_blocks_find_what_memory_finds(name):
     X, basis, y = many(name)

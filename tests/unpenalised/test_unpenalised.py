@@ -125,6 +125,7 @@ def path(problem, tol, max_iter):
 ENGINES = {"cold": solve_cold, "augmented": solve_augmented, "many": solve_many, "path": path}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "basis"),
     [
