@@ -9,7 +9,7 @@ search chooses the plain model.
 """
 
 # %%
-# The truth is a cross of rank 2, with 250 noisy labels of Gaussian samples of 32 x 32.
+# The truth is a cross of rank 2. There are 250 Gaussian samples of 32 x 32 with noisy labels.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -41,7 +41,8 @@ fig.colorbar(image, ax=axes, label="coefficient")
 print(adaptive.steps_)
 
 # %%
-# The held-out score of both models, against tau relative to the largest tau of the path.
+# The second figure shows the held-out score of both models against tau, relative to the largest tau
+# of the path.
 table = adaptive.cv_results_
 fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for steps, name in ((0, "plain"), (1, "one further step")):

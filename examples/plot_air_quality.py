@@ -3,8 +3,8 @@ Days of air quality, with gaps
 ==============================
 
 Eight cheap sensors measure every hour; a reference analyser gives the mean benzene of the day. A
-sample is a day of 24 hours x 8 sensors, and whole hours are missing. G-RMR treats them as not
-observed.
+sample is a day of 24 hours x 8 sensors, and whole hours are missing. G-RMR treats these hours as
+not observed.
 """
 
 # %%
@@ -27,9 +27,9 @@ gaps = np.isnan(X).any(axis=(1, 2))
 print(f"{100 * np.isnan(X).mean():.1f} % missing, in {gaps.sum()} of {len(X)} days")
 
 # %%
-# Three ways to train: leave the days with gaps out, fill gaps with the mean, or keep them. To
-# predict a day with gaps, the first two must fill it with the mean. Compare both columns: G-RMR is
-# better on days with gaps and worse on whole days.
+# There are three ways to train: leave out the days with gaps, fill the gaps with the mean, or keep
+# them. To predict a day with gaps, the first two models need its gaps filled with the mean. Compare
+# both columns: G-RMR is better on days with gaps and worse on whole days.
 
 filled = np.where(np.isnan(X), 0.0, X)  # zero is the mean of each sensor here
 whole = np.flatnonzero(~gaps[:half])
@@ -66,7 +66,7 @@ axes[0].set_ylabel("hour")
 figure.colorbar(shown, ax=axes, label="standard deviations from the mean")
 
 # %%
-# Which sensors, at what time of the day?
+# The pattern shows which sensors change with the predicted benzene, and at what time of the day.
 
 names = MapAxes(column_coords=list(air.sensors), row_label="hour", column_label="")
 PatternDisplay.from_estimator(model, X[:half], names=names)

@@ -53,8 +53,8 @@ for kind, runs in found.items():
     print(kind.__name__, {name: f"{np.mean([one[name] for one in runs]):.3f}" for name in runs[0]})
 
 # %%
-# The joint fit is as accurate as without any effect of age on the matrices. Regressing age out of y
-# first also removes a part of ``<W, X>``.
+# The joint fit is as accurate as a fit to matrices that do not change with age. Regressing age out
+# of y first also removes a part of ``<W, X>``.
 
 fig, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 for k, (kind, runs) in enumerate(found.items()):
@@ -95,7 +95,7 @@ error = np.abs(y[test] - without.predict(X[test], covariates=age[test]))
 print(f"the same without the site:      mean absolute error {error.mean():.2f}")
 
 # %%
-# There are no training samples from Rome, and the model refuses it.
+# There are no training samples from Rome, and the model refuses to predict for this site.
 
 try:
     model.predict(X[rome], covariates=table(rome))
@@ -103,8 +103,8 @@ except ValueError as refusal:
     print(refusal)
 
 # %%
-# With the mean effect of the training sites it can predict. The offset of Rome is still unknown:
-# all predictions for Rome are off by about the same number.
+# With the mean effect of the training sites, the model can predict for Rome. The offset of Rome is
+# still unknown: all predictions for Rome are off by about the same number.
 
 encoder = CovariateEncoder(unknown="mean").fit(table(train))
 model = RMR().fit(X[train], y[train], covariates=encoder.transform(table(train)))

@@ -120,7 +120,7 @@ axis.legend()
 
 # %%
 # The filter W has to subtract the waves. The pattern shows the response without the waves. As an
-# ``Evoked`` it is plotted like any other topography.
+# ``Evoked``, the pattern is plotted like any other topography.
 
 evoked = mne.EvokedArray(1e-6 * search.pattern(X), epochs.info, tmin=0.0, comment="pattern")
 figure, axes = plt.subplots(

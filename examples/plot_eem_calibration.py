@@ -2,9 +2,9 @@
 Calibration of fluorescence, compared with PLS
 ==============================================
 
-The samples are excitation-emission matrices of 38 water samples, the labels numbers of cells in the
-water. There are fewer samples than wavelengths, and the signal of a fluorophore is the product of
-an emission and an excitation profile, which has low rank.
+The samples are excitation-emission matrices of 38 water samples, and the labels are numbers of
+cells in the water. There are fewer samples than wavelengths, and the signal of a fluorophore is the
+product of an emission profile and an excitation profile, a matrix of rank one.
 """
 
 # %%

@@ -2,9 +2,9 @@
 Fluorescence without scattered light
 ====================================
 
-The light that a sample scatters lies along lines of an excitation-emission matrix. It is strong and
-does not have low rank, and chemometricians remove it first. Here it is masked, and G-RMR treats the
-masked entries as not observed.
+The light that a sample scatters lies along lines of an excitation-emission matrix. This light is
+strong and does not have low rank, and chemometricians remove it first. Here it is masked, and G-RMR
+treats the masked entries as not observed.
 """
 
 # %%

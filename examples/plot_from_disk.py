@@ -2,8 +2,8 @@
 Many samples, from disk
 =======================
 
-Samples need not fit in memory: a memory-mapped array is passed directly to ``fit``. The file is
-small here, so that the example is quick; the code is the same for a million samples.
+Samples do not have to fit into memory: a memory-mapped array is passed directly to ``fit``. The
+file is small here, so that the example is quick; the code is the same for a million samples.
 """
 
 # %%

@@ -61,7 +61,7 @@ for name, row in zip(models, errors, strict=True):
 
 # %%
 # The errors are in decades of the concentration. Which method is best depends on the gas and on the
-# drift of its sensors; the worst gas would dominate a mean, so look at each of them.
+# drift of the sensors. The worst gas would dominate a mean, so look at each gas.
 
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 places = np.arange(len(gases))

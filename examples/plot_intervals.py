@@ -7,7 +7,7 @@ model, MAPIE the intervals: conformal prediction needs only held-out samples.
 """
 
 # %%
-# The noise grows with one entry of the sample, so that one width cannot fit all.
+# The noise grows with one entry of the sample, so that one width cannot suit all samples.
 
 import matplotlib.pyplot as plt
 import numpy as np

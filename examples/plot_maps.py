@@ -29,7 +29,7 @@ y = strength + 0.3 * rng.standard_normal(n)
 person = np.arange(n) // 6  # six epochs per person
 
 # %%
-# Choose tau with folds that keep persons together.
+# Folds that keep the epochs of a person together choose tau.
 
 from sklearn.model_selection import GroupKFold
 
@@ -37,8 +37,8 @@ model = RMRCV(n_taus=12, C="scale", cv=GroupKFold(5), tol=1e-4).fit(X, y, groups
 print(f"tau = {model.tau_:.3g}, rank {model.rank_}, R2 of the folds {model.best_score_:.2f}")
 
 # %%
-# Refit to resampled persons and to permuted residuals, with the chosen parameters. A real analysis
-# needs some hundred refits of each kind.
+# The model is fitted again to resampled persons and to permuted residuals, with the chosen
+# parameters. A real analysis needs some hundred refits of each kind.
 
 spread = bootstrap_maps(model, X, y, groups=person, n_resamples=30, random_state=0)
 tested = permutation_map(model, X, y, groups=person, n_permutations=39, cv=3, random_state=0)

@@ -2,9 +2,9 @@
 Digits with the support matrix machine
 ======================================
 
-The task is to distinguish two similar digits from few images. A support vector machine uses 784
-numbers; a support matrix machine uses rows and columns. It is slightly better with few images, and
-equal with many.
+The task is to distinguish two similar digits from few images. A support vector machine sees 784
+numbers per image; a support matrix machine sees rows and columns. The support matrix machine is
+slightly better with few images, and equal with many.
 """
 
 # %%
@@ -26,7 +26,7 @@ X, y = digits.X_train[train] / 255.0, digits.y_train[train]
 X_test, y_test = digits.X_test[test] / 255.0, digits.y_test[test]
 
 # %%
-# Both are tuned by cross-validation on the training images.
+# Both machines are tuned by cross-validation on the training images.
 
 sizes, repeats = (30, 60, 120, 240), 5
 accuracy, spread = {"SVM": [], "SMM": []}, {"SVM": [], "SMM": []}

@@ -9,7 +9,8 @@ truth is known.
 """
 
 # %%
-# Spectra: six excitations, 60 wavelengths, two broad bands with an effect.
+# The first samples are spectra of six excitations and 60 wavelengths; two broad bands have an
+# effect.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -35,8 +36,9 @@ for ax, (name, W) in zip(axes, named.items(), strict=True):
 axes[-1].set_xlabel("wavelength")
 
 # %%
-# EEG: 24 channels in a ring around the head, 30 points in time. Neighbouring channels share an
-# effect that changes slowly in time; a tenth of the labels is grossly wrong.
+# The second samples are EEG epochs with 24 channels in a ring around the head and 30 points in
+# time. Neighbouring channels share an effect that changes slowly in time; a tenth of the labels is
+# grossly wrong.
 k, t = 24, 30
 ring = np.roll(np.eye(k), 1, axis=0) + np.roll(np.eye(k), -1, axis=0)
 angle = 2.0 * np.pi * np.arange(k) / k

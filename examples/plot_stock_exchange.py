@@ -33,8 +33,8 @@ print(f"tau = {model.tau_:.3g}, C = {model.C_:g}, rank {model.rank_}")
 CVDisplay.from_estimator(model)
 
 # %%
-# On the test days: how often is the sign right, and what is the final value of 100 that are
-# invested on days with a positive prediction and held in cash on others?
+# How often is the sign right on the test days, and what is the final value of 100 dollars that are
+# invested on days with a positive prediction and held in cash on the others?
 
 predicted = model.predict(X[test])
 right = np.mean(np.sign(predicted) == np.sign(y[test]))
@@ -49,7 +49,7 @@ axis.set(xlabel="trading days after the training", ylabel="value of 100 at the s
 axis.legend(frameon=False)
 
 # %%
-# Which index, how many days back?
+# The pattern shows which index changes with the prediction, and how many days before.
 
 days = np.arange(10, 0, -1)
 names = MapAxes(days, stocks.feature_names, row_label="days back", column_label="")

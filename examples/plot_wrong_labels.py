@@ -43,7 +43,7 @@ for axis in axes:
     axis.set(xticks=[], yticks=[])
 
 # %%
-# Labels far from the prediction of the model are suspect.
+# Labels that are far from the predictions of the model are suspect.
 
 robust = models["robust (RMR)"]
 score = robust.label_outlier_score_
