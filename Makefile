@@ -56,7 +56,7 @@ reproduce: $(VENV)/.plot
 # All tables and figures of the documents anew, an hour or more; `make records WHAT=finance` is one of them.
 # Commit before: the records name the commit that they were computed with.
 WHAT ?=
-records: $(VENV)/.plot $(VENV)/.data $(VENV)/.benchmark
+records: $(VENV)/.benchmark
 	$(BIN)/python tools/records.py $(WHAT)
 
 benchmark: $(VENV)/.benchmark
