@@ -117,7 +117,7 @@ def test_a_column_without_a_name_is_left_out_and_said(table, tmp_path, capsys):
         (lambda rows: rows[5].__setitem__(1, ""), "1 of 40 have none, the first is sample 4"),
         (
             lambda rows: rows[5].__setitem__(2, ""),
-            "'day' has 1 empty cells, the first in sample 4, counted",
+            "'day' has 1 empty cell, the first in sample 4, counted",
         ),
         (lambda rows: rows[5].pop(), "must have 23 cells in each line; line 6 has 22"),
         (lambda rows: rows[0].__setitem__(0, "label"), "has no column 'name': .* --drop"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.text import counted
 from ..inspection import MapAxes
 from .axes import align, coordinates, samples_first
 from .readers import Content, numpy_file, read_content
@@ -149,8 +150,8 @@ def _refuse_empty(option: str, name: str, values: NDArray[Any]) -> None:
     empty = np.flatnonzero([one == "" for one in values.tolist()])
     if len(empty):
         raise ValueError(
-            f"{option}: {name!r} has {len(empty)} empty cells, the first in sample {empty[0]}, "
-            "counted from 0. Leave these samples out, or fill them in."
+            f"{option}: {name!r} has {counted(len(empty), 'empty cell')}, the first in sample "
+            f"{empty[0]}, counted from 0. Leave these samples out, or fill them in."
         )
 
 
