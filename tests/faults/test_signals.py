@@ -142,24 +142,30 @@ def test_a_command_ends_in_a_whole_file_or_in_none(name, start):
             assert "ritten to" in script.stdout and out.exists(), script.stderr
 
 
-DESTRUCTOR = """
+SWALLOWED = """
 import signal, sys, time
 from matreg.cli import fit, main
 class Disturbed:
     def __del__(self):
         signal.raise_signal({number})
-def work(args):
+def in_a_destructor(args):
     Disturbed()
     time.sleep(600.0)  # longer than scripts may take
-fit.run = work
+def in_compiled_code(args):
+    try:
+        signal.raise_signal({number})
+    except BaseException:
+        raise ValueError("invalid matrix") from None
+fit.run = {where}
 sys.exit(main(["fit", "d.npz"]))
 """
 
 
 @pytest.mark.parametrize("number", ENDS)
-def test_a_signal_in_a_destructor_is_not_forgotten(number, start):
-    """Python prints and forgets exceptions there."""
-    script = start(DESTRUCTOR.format(number=int(number)))
+@pytest.mark.parametrize("where", ["in_a_destructor", "in_compiled_code"])
+def test_a_signal_whose_exception_is_lost_is_not_forgotten(where, number, start):
+    """Python prints and forgets exceptions in destructors, compiled code may replace them."""
+    script = start(SWALLOWED.format(number=int(number), where=where))
     said, expected = ENDS[number]
     assert script.end() == expected
     assert script.stderr == f"matreg: {said}; written: nothing\n"

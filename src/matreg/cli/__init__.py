@@ -54,8 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             args.run(args)
         except HANDLED as error:
-            outputs.say(f"matreg: {_sentence(error)}", sys.stderr)
-            return 1
+            if not seen:  # compiled code may turn the exception of a signal into another error
+                outputs.say(f"matreg: {_sentence(error)}", sys.stderr)
+                return 1
         except KeyboardInterrupt:
             seen.append(signal.SIGINT)
         except Terminated:
