@@ -14,7 +14,8 @@ from matreg.datasets import make_matrix_regression
 # A limit on the size of files is a full disk that ends at the same byte each time.
 LIMIT = """
 import resource, sys
-resource.setrlimit(resource.RLIMIT_{kind}, ({bytes}, {bytes}))
+limit = {bytes}  # read once: the process may have shrunk by a second reading
+resource.setrlimit(resource.RLIMIT_{kind}, (limit, limit))
 from matreg.cli import main
 sys.exit(main({arguments}))
 """
