@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from .._runtime.progress import reached
 from .._typing import Array, Index
 from ..linalg.threads import allowed, one_thread
-from ..thresholds import THREADED_NUMBERS
+from ..thresholds import MANY_SAMPLES, THREADED_NUMBERS
 from ..unpenalised.basis import Basis, Columns, intercept
 from .reading import FileReader, reader
-from .samples import Block, Samples, merge_duplicates
+from .samples import Block, Samples
 from .units import check_units, check_weighed, largest
 
 # Bytes of a block. One block is read while others are processed.
@@ -113,12 +113,17 @@ class Blocks:
             check_units(block.X, block.y, block.weights)
             refuse_sample(int(first), block.X)
 
-    def few(self, rows: int) -> Samples:
-        """About this number of samples in memory, weighted to represent all."""
-        block, _ = self.sample(rows)
-        X = block.X.astype(np.float64).reshape(-1, self.p, self.q)
+    def subsample(self, rows: int) -> tuple[Samples, Index]:
+        """About this number of samples in memory, weighted to represent all, and their indices."""
+        block, index = self.sample(rows)
+        X = block.X if len(index) >= MANY_SAMPLES else block.X.astype(np.float64)
         Z = block.Z if self.columns is None or block.Z is None else self.columns.given(block.Z)
-        return merge_duplicates(X, block.y, self.n / len(block.y) * block.weights, Z)
+        weights = self.n / len(index) * block.weights
+        return Samples.of(X.reshape(-1, self.p, self.q), block.y, weights, Z), index
+
+    def few(self, rows: int) -> Samples:
+        """About this number of distinct samples in memory, weighted to represent all."""
+        return self.subsample(rows)[0].distinct()
 
     def unpenalised(self, fit_intercept: bool) -> Basis:
         """The columns without a penalty: covariates and ones, as far as there are any."""
