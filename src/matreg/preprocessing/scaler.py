@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._runtime.warn import warn
 from .._typing import Array
 from .._validation.arrays import (
+    MANY_COLUMNS,
     check_matrix_shape,
     flatten,
     refuse_table_of_matrices,
@@ -30,8 +31,6 @@ from ._stored_view import StoredView
 from .units import AXES, ROUNDING, SAMPLED, quantiles, sampled
 
 FLOATS = [np.float64, np.float32]
-# Columns from which flat samples without a shape look like matrices.
-MANY_COLUMNS = 50
 
 
 class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

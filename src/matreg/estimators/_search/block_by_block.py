@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -22,6 +22,7 @@ from ..._typing import Array, Parameters
 from ..._validation.arrays import check_grid
 from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import working_memory
+from ...data.blocks import Blocks
 from ...data.moments import Moments
 from ...solvers import moments, path
 from .._fit.convex import Part
@@ -30,11 +31,15 @@ from .adaptive_search import further_steps, step_counts
 from .candidates import Candidate, SearchOutcome
 from .folds import fold_of_each
 
+if TYPE_CHECKING:
+    from ..rglm import RGLMCV
+    from .search import Search
+
 # Memory that a sample takes in the solvers of the folds, relative to the sample in float64.
 OVERHEAD = 4
 
 
-def tried_on_part(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
+def tried_on_part(search: Search, blocks: Blocks, given: FitInput) -> SearchOutcome:
     """Scores of the candidates of RMRCV or SMMCV on a subsample, with taus for all samples."""
     rows = min(int(working_memory() / (OVERHEAD * 8 * blocks.p * blocks.q)), blocks.n)
     part, index = blocks.subsample(rows)
@@ -56,7 +61,7 @@ def tried_on_part(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
 
 
 def tested_by_moments(
-    search: Any, train: Any, fold: Array, candidates: list[Candidate]
+    search: RGLMCV, train: Any, fold: Array, candidates: list[Candidate]
 ) -> tuple[list[float], list[float]]:
     """R^2 on a fold of the models fitted to the other folds, and their ranks, one per point."""
     scores, ranks = [], []
@@ -70,7 +75,7 @@ def tested_by_moments(
     return scores, ranks
 
 
-def tried_by_moments(search: Any, blocks: Any, given: FitInput) -> SearchOutcome:
+def tried_by_moments(search: RGLMCV, blocks: Blocks, given: FitInput) -> SearchOutcome:
     """Scores of the candidates of RGLMCV on all samples, in one pass."""
     folds = fold_of_each(search.cv, given)
     if np.any(search.l1):
