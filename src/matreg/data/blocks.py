@@ -152,17 +152,15 @@ class Blocks:
 
     def _with(self, y: Any, weights: Any) -> Self:
         """The samples with other labels and weights."""
-        Z = None if self.columns is None else self.columns.Z
-        blocks = type(self)(self.X, y, weights, (self.p, self.q), Z)  # type: ignore[call-arg]
-        blocks.columns = self.columns
-        return blocks
+        shape = (self.p, self.q)
+        return type(self)(self.X, y, weights, shape, self.columns)  # type: ignore[call-arg]
 
 
 class ArrayBlocks(Blocks):
     """Samples in any object that has ``shape`` and ``dtype`` and can be sliced along the samples.
 
-    X has the shape (n, p, q) or (n, p*q), labels and weights (n,). Z (n, m) holds columns without a
-    penalty, as :func:`matreg.unpenalised.basis.covariates` makes them.
+    X has the shape (n, p, q) or (n, p*q), labels and weights (n,). `columns` without a penalty are
+    those that :func:`matreg.unpenalised.basis.covariates` makes of covariates.
 
     Examples
     --------
@@ -174,9 +172,14 @@ class ArrayBlocks(Blocks):
     """
 
     def __init__(
-        self, X: Any, y: Array, weights: Array, shape: tuple[int, int], Z: Array | None = None
+        self,
+        X: Any,
+        y: Array,
+        weights: Array,
+        shape: tuple[int, int],
+        columns: Columns | None = None,
     ) -> None:
-        self.X, self.y, self.weights, self.Z = X, y, weights, Z
+        self.X, self.y, self.weights, self.columns = X, y, weights, columns
         self.given = (y, weights)
         self.n, (self.p, self.q) = int(X.shape[0]), shape
         row = int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
@@ -199,7 +202,7 @@ class ArrayBlocks(Blocks):
                 f"had {self.n} samples. Open it again."
             )
         some = slice(start, stop)
-        Z = None if self.Z is None else np.asarray(self.Z[some], dtype=np.float64)
+        Z = None if self.columns is None else self.columns.Z[some]
         return Block(start, X.reshape(stop - start, -1), self.y[some], self.weights[some], Z)
 
     def _refuse_changes(self, block: Block) -> None:
