@@ -64,7 +64,7 @@ RGLM_TAU = 0.02
 # Parameters `name` whose attribute `name_` is not the number used.
 NO_NUMBER = ("matrix_shape", "outliers", "solver")
 
-Fitted = TypeVar("Fitted", bound="MatrixEstimator")
+Estimator = TypeVar("Estimator", bound="MatrixEstimator")
 _WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
 
 
@@ -188,7 +188,7 @@ def with_tau(
     return replace(declared, adaptive=model.adaptive_).at(tau=model.tau_)
 
 
-def with_numbers(model: Fitted) -> Fitted:
+def with_numbers(model: Estimator) -> Estimator:
     """Set the parameters of a fitted model to the numbers it used, and idle ones to defaults."""
     defaults, idle = defaults_of(model), model._idle
     numbers = {

@@ -30,7 +30,7 @@ def make_folds(
     y: Array,
     groups: ArrayLike | None,
     classifier: bool,
-    weights: Array | None = None,
+    weights: Array | None,
 ) -> list[Fold]:
     """Training and test samples of all folds, checked before the first fit.
 
