@@ -75,9 +75,7 @@ def graph_basis(adjacency: ArrayLike, strength: float = 1.0) -> Array:
     >>> np.round(basis @ np.ones(6), 6)
     array([1., 1., 1., 1., 1., 1.])
     """
-    A = np.array(adjacency, dtype=float)
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.allclose(A, A.T):
-        raise ValueError(f"adjacency must be a symmetric matrix; got one of shape {A.shape}.")
+    A = symmetric("adjacency", adjacency)
     if not (np.isfinite(strength) and strength >= 0.0):
         raise ValueError(f"strength must be a finite number of at least 0; got {strength!r}.")
     np.fill_diagonal(A, 0.0)
@@ -108,10 +106,15 @@ def whitening(covariance: ArrayLike) -> Array:
     array([[0.5, 0. ],
            [0. , 2. ]])
     """
-    S = np.array(covariance, dtype=float)
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.allclose(S, S.T):
-        raise ValueError(f"covariance must be a symmetric matrix; got one of shape {S.shape}.")
-    return inverse_root(S)
+    return inverse_root(symmetric("covariance", covariance))
+
+
+def symmetric(name: str, given: ArrayLike) -> Array:
+    """A copy of a symmetric matrix; others are refused."""
+    A = np.array(given, dtype=float)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.allclose(A, A.T):
+        raise ValueError(f"{name} must be a symmetric matrix; got one of shape {A.shape}.")
+    return A
 
 
 def inverse_root(M: Array) -> Array:

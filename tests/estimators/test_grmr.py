@@ -349,7 +349,7 @@ def test_outliers_everywhere_are_reported():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:G-RMR calls")
+@pytest.mark.filterwarnings("ignore:GRMR calls")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("outliers", ["replace", "split"])
 def test_memory_is_at_most_ten_arrays_of_the_size_of_the_samples(outliers, weighted):

@@ -251,7 +251,7 @@ def test_large_dask_arrays(X, robust, little_memory):
 
 
 def test_quantiles_of_many_samples_are_those_of_a_sample_of_them(monkeypatch):
-    import matreg.preprocessing.scaler as module
+    import matreg.preprocessing.units as module
 
     X = np.random.default_rng(0).standard_normal((20_000, 4, 3)) * UNITS
     whole = MatrixScaler().fit(X).scale_

@@ -126,7 +126,7 @@ def test_entries_of_the_samples_that_are_covariates_drop_out():
 def test_moments_on_blocks():
     X, Z, f, s = data()
     y, basis = labels("normal", f), covariates(Z)
-    blocks = ArrayBlocks(X, y, s, (P, Q), basis.Z)
+    blocks = ArrayBlocks(X, y, s, (P, Q), basis)
     blocks.step = 40
     results = solve_streamed_rglm(blocks, np.array([10.0, 3.0]), tol=1e-9)
     for tau, result in zip((10.0, 3.0), results, strict=True):
@@ -160,8 +160,8 @@ def test_passes_over_blocks_find_what_memory_finds(name):
     X, basis, y = many(name)
     weights, penalty = np.ones(len(y)), SpectralElasticNet(30.0)
     loss = BLOCK_LOSSES[name](y, weights)
-    blocks = ArrayBlocks(X, y, weights, (4, 3), basis.Z)
-    blocks.step, blocks.columns = 2000, basis
+    blocks = ArrayBlocks(X, y, weights, (4, 3), basis)
+    blocks.step = 2000
     result = solve_stream(blocks, model_of(BLOCK_LOSSES[name], penalty), memory=2e5)
     problem = Problem(ArrayDesign(X.astype(float)), y, loss, penalty, basis)
     memory = solve_rmr(problem, tol=1e-8)
@@ -178,14 +178,8 @@ def test_dask_blocks_carry_the_covariates():
 
     X, basis, y = many("tube", 4000)
     weights, model = np.ones(len(y)), model_of(tube, SpectralElasticNet(30.0))
-    plain = ArrayBlocks(X, y, weights, (4, 3), basis.Z)
-    plain.columns = basis
+    plain = ArrayBlocks(X, y, weights, (4, 3), basis)
     lazy = da.from_array(X, chunks=(1000, 4, 3))
     expected = solve_stream(plain, model, memory=2e5)
-    for Z in (basis.Z, da.from_array(basis.Z, chunks=(1000, -1))):
-        blocks = DaskBlocks(lazy, y, weights, (4, 3), Z)
-        blocks.columns = basis
-        found = solve_stream(blocks, model, memory=2e5)
-        assert found.converged and found.primal == pytest.approx(expected.primal, rel=1e-6)
-    with pytest.raises(ValueError, match="covariates must have the chunks of X"):
-        DaskBlocks(lazy, y, weights, (4, 3), da.from_array(basis.Z, chunks=(800, -1)))
+    found = solve_stream(DaskBlocks(lazy, y, weights, (4, 3), basis), model, memory=2e5)
+    assert found.converged and found.primal == pytest.approx(expected.primal, rel=1e-6)

@@ -168,7 +168,7 @@ def refuse_dates_and_text(y: Any) -> None:
     if kind in ("f", "i", "u", "b"):
         return
     text = next((one for one in np.ravel(np.asarray(y, dtype=object)) if isinstance(one, str)), "")
-    if _is_number(text):
+    if is_number(text):
         raise ValueError(
             f"y must be numbers; got strings such as {text!r}. Convert them: "
             "np.asarray(y, dtype=float)."
@@ -190,10 +190,11 @@ def question_two_values(y: Array, where: str = "") -> None:
         )
 
 
-def _is_number(text: str) -> bool:
+def is_number(word: Any) -> bool:
+    """Whether a word is a number."""
     try:
-        float(text)
-    except ValueError:
+        float(word)
+    except (TypeError, ValueError):
         return False
     return True
 
@@ -233,6 +234,10 @@ def validate_weights(sample_weight: Weights, n: int) -> Array:
         raise ValueError(f"sample_weight must not be negative; got {weights.min()}.")
     check_weighed(weights)
     return weights
+
+
+# Number of columns from which flat samples look like matrices: 8 x 8, the smallest usual image.
+MANY_COLUMNS = 64
 
 
 def resolve_shape(given: Any, shape: tuple[int, int] | None, width: int) -> tuple[int, int]:

@@ -28,7 +28,7 @@ def make_model(args: argparse.Namespace, chosen: str) -> Any:
 
         check_score_name(args.scoring)
     parameters = {name: getattr(args, name) for name in ("C", *OTHERS)}
-    parameters |= {"verbose": args.verbose or None, **_loss(args)}
+    parameters |= {"verbose": args.verbose or None, "loss": _loss(args)}
     if is_search(args, chosen):
         kind = getattr(matreg, f"{chosen.upper()}CV")
         parameters |= {"taus": args.tau, "cv": 5 if args.cv is None else args.cv}
@@ -118,16 +118,16 @@ def _single(name: str, value: Any) -> Any:
     return value[0]
 
 
-def _loss(args: argparse.Namespace) -> dict[str, Any]:
+def _loss(args: argparse.Namespace) -> str | None:
     """The loss, which `--quantile` may imply; options of other losses are refused."""
     from ..losses.families import REGRESSION_LOSSES  # late: it imports numpy
 
-    loss = args.loss if args.quantile is None else "quantile"
+    loss: str | None = args.loss if args.quantile is None else "quantile"
     if args.loss not in (None, loss):
         raise ValueError(f"--quantile has no meaning with --loss {args.loss}.")
     if args.epsilon is not None and loss and not hasattr(REGRESSION_LOSSES.get(loss), "epsilon"):
         raise ValueError(f"--epsilon has no meaning with the loss {loss}.")
-    return {"loss": loss}
+    return loss
 
 
 def _refuse_unknown(given: dict[str, Any], kind: type, chosen: str) -> None:

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from .._runtime.progress import reached
 from .._typing import Array, Index
 from ..linalg.threads import allowed, one_thread
-from ..thresholds import THREADED_NUMBERS
+from ..thresholds import MANY_SAMPLES, THREADED_NUMBERS
 from ..unpenalised.basis import Basis, Columns, intercept
 from .reading import FileReader, reader
-from .samples import Block, Samples, merge_duplicates
+from .samples import Block, Samples
 from .units import check_units, check_weighed, largest
 
 # Bytes of a block. One block is read while others are processed.
@@ -113,12 +113,17 @@ class Blocks:
             check_units(block.X, block.y, block.weights)
             refuse_sample(int(first), block.X)
 
-    def few(self, rows: int) -> Samples:
-        """About this number of samples in memory, weighted to represent all."""
-        block, _ = self.sample(rows)
-        X = block.X.astype(np.float64).reshape(-1, self.p, self.q)
+    def subsample(self, rows: int) -> tuple[Samples, Index]:
+        """About this number of samples in memory, weighted to represent all, and their indices."""
+        block, index = self.sample(rows)
+        X = block.X if len(index) >= MANY_SAMPLES else block.X.astype(np.float64)
         Z = block.Z if self.columns is None or block.Z is None else self.columns.given(block.Z)
-        return merge_duplicates(X, block.y, self.n / len(block.y) * block.weights, Z)
+        weights = self.n / len(index) * block.weights
+        return Samples.of(X.reshape(-1, self.p, self.q), block.y, weights, Z), index
+
+    def few(self, rows: int) -> Samples:
+        """About this number of distinct samples in memory, weighted to represent all."""
+        return self.subsample(rows)[0].distinct()
 
     def unpenalised(self, fit_intercept: bool) -> Basis:
         """The columns without a penalty: covariates and ones, as far as there are any."""
@@ -147,17 +152,15 @@ class Blocks:
 
     def _with(self, y: Any, weights: Any) -> Self:
         """The samples with other labels and weights."""
-        Z = None if self.columns is None else self.columns.Z
-        blocks = type(self)(self.X, y, weights, (self.p, self.q), Z)  # type: ignore[call-arg]
-        blocks.columns = self.columns
-        return blocks
+        shape = (self.p, self.q)
+        return type(self)(self.X, y, weights, shape, self.columns)  # type: ignore[call-arg]
 
 
 class ArrayBlocks(Blocks):
     """Samples in any object that has ``shape`` and ``dtype`` and can be sliced along the samples.
 
-    X has the shape (n, p, q) or (n, p*q), labels and weights (n,). Z (n, m) holds columns without a
-    penalty, as :func:`matreg.unpenalised.basis.covariates` makes them.
+    X has the shape (n, p, q) or (n, p*q), labels and weights (n,). `columns` without a penalty are
+    those that :func:`matreg.unpenalised.basis.covariates` makes of covariates.
 
     Examples
     --------
@@ -169,9 +172,14 @@ class ArrayBlocks(Blocks):
     """
 
     def __init__(
-        self, X: Any, y: Array, weights: Array, shape: tuple[int, int], Z: Array | None = None
+        self,
+        X: Any,
+        y: Array,
+        weights: Array,
+        shape: tuple[int, int],
+        columns: Columns | None = None,
     ) -> None:
-        self.X, self.y, self.weights, self.Z = X, y, weights, Z
+        self.X, self.y, self.weights, self.columns = X, y, weights, columns
         self.given = (y, weights)
         self.n, (self.p, self.q) = int(X.shape[0]), shape
         row = int(np.prod(X.shape[1:])) * np.dtype(X.dtype).itemsize
@@ -194,7 +202,7 @@ class ArrayBlocks(Blocks):
                 f"had {self.n} samples. Open it again."
             )
         some = slice(start, stop)
-        Z = None if self.Z is None else np.asarray(self.Z[some], dtype=np.float64)
+        Z = None if self.columns is None else self.columns.Z[some]
         return Block(start, X.reshape(stop - start, -1), self.y[some], self.weights[some], Z)
 
     def _refuse_changes(self, block: Block) -> None:

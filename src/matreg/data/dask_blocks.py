@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .._runtime.warn import warn
 from .._typing import Array, Index, Mask
+from ..unpenalised.basis import Columns
 from .blocks import Blocks, S, Scan, joined
 from .samples import Block
 
@@ -68,12 +69,14 @@ def check_chunks(X: Any) -> None:
 class DaskBlocks(Blocks):
     """Samples in a Dask array.
 
-    The samples (n, p, q) or (n, p*q) are chunked along the first axis only. Labels, weights and Z,
-    the columns without a penalty of :func:`matreg.unpenalised.basis.covariates`, are arrays in
-    memory or Dask arrays with the same chunks as X.
+    The samples (n, p, q) or (n, p*q) are chunked along the first axis only. Labels and weights are
+    arrays in memory or Dask arrays with the same chunks as X; `columns` without a penalty, as
+    :func:`matreg.unpenalised.basis.covariates` makes them, are in memory.
     """
 
-    def __init__(self, X: Any, y: Any, weights: Any, shape: tuple[int, int], Z: Any = None) -> None:
+    def __init__(
+        self, X: Any, y: Any, weights: Any, shape: tuple[int, int], columns: Columns | None = None
+    ) -> None:
         check_chunks(X)
         (self.p, self.q) = shape
         self.n = int(X.shape[0])
@@ -81,10 +84,12 @@ class DaskBlocks(Blocks):
         self.rows_read, self.given = 0, (y, weights)
         self.sizes = X.chunks[0]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int)
-        self.X, self.lazy = X, [array for array in (X, y, weights, Z) if is_dask(array)]
+        self.X, self.lazy = X, [array for array in (X, y, weights) if is_dask(array)]
         self.y = split("y", y, self.starts, self.sizes)
         self.weights = split("sample_weight", weights, self.starts, self.sizes)
-        self.Z = [None] * len(self.sizes) if Z is None else rows_of(Z, self.starts, self.sizes)
+        self.columns = columns
+        parts = pairwise(self.starts)
+        self.Z = [None if columns is None else columns.Z[a:b] for a, b in parts]
 
     def layer(
         self, function: Callable[[Block], Any], some: Iterable[int], rest: tuple[int, ...] = ()
@@ -188,18 +193,6 @@ def split(name: str, values: Any, starts: NDArray[Any], sizes: tuple[int, ...]) 
     return [(values.name, k) for k in range(len(sizes))]
 
 
-def rows_of(Z: Any, starts: NDArray[Any], sizes: tuple[int, ...]) -> list[Any]:
-    """Covariates (n, m) of each block: arrays, or keys of a Dask array."""
-    if not is_dask(Z):
-        return [Z[a:b] for a, b in pairwise(starts)]
-    if Z.chunks[0] != sizes or len(Z.chunks[1]) > 1:
-        raise ValueError(
-            "the covariates must have the chunks of X along the samples; call "
-            ".rechunk((X.chunks[0], -1)) on them."
-        )
-    return [(Z.name, k, 0) for k in range(len(sizes))]
-
-
 def _on_block(
     function: Callable[[Block], Any],
     start: int,
@@ -207,7 +200,7 @@ def _on_block(
     X: NDArray[Any],
     y: Any,
     weights: Any,
-    Z: Any = None,
+    Z: Array | None,
 ) -> Any:
     """Call a function on the block from start to stop; it runs on a worker."""
     X = np.asarray(X)
@@ -223,7 +216,6 @@ def _on_block(
     good = (weights >= 0.0) & (weights < np.inf)
     check_part("sample_weight", "non-negative", weights, good, start)
     flat = X.reshape(len(X), int(np.prod(X.shape[1:])))  # -1 would fail for an empty block
-    Z = None if Z is None else np.asarray(Z, dtype=np.float64)
     return function(Block(start, flat, labels, weights, Z))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -28,6 +29,10 @@ class Moments:
     def unpenalised(self, fit_intercept: bool) -> Basis:
         """The columns without a penalty: covariates and ones, as far as there are any."""
         return intercept(fit_intercept) if self.columns is None else self.columns
+
+    def distinct(self) -> Self:
+        """The object itself: single samples are not known."""
+        return self
 
     def without(self, moments: Array) -> Moments:
         """All samples except those with these moments."""

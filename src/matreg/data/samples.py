@@ -244,7 +244,7 @@ def spread_out(index: Index) -> Array:
     return np.asarray((index.astype(np.uint64) * np.uint64(0x9E3779B1)) % 2**32 / 2.0**32)
 
 
-def equal_samples(X: NDArray[Any], Z: Array | None = None) -> Index:
+def equal_samples(X: NDArray[Any], Z: Array | None) -> Index:
     """An integer for each of n samples, equal for equal samples with equal covariates."""
     flat, equal = X.reshape(len(X), -1), np.arange(len(X))
     # Equal samples have equal sums: if no sum repeats, there is nothing to compare.

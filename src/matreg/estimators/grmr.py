@@ -160,7 +160,7 @@ class GRMR(JointFit, MatrixRegressor):
     (5, 8, 8)
     """
 
-    _name, _plain_name = "G-RMR", "RMR"
+    _plain_name = "RMR"
     coupling: str = "exact"
     warm_start: bool = False
 

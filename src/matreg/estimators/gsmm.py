@@ -123,7 +123,7 @@ class GSMM(JointFit, MatrixClassifier):
     (5, 8, 8)
     """
 
-    _name, _plain_name = "GSMM", "SMM"
+    _plain_name = "SMM"
     noise: float | str | ArrayLike | None = "tails"
 
     def _label_spread(self, distinct: Samples) -> float:

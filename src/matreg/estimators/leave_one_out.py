@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -95,7 +95,7 @@ class LeaveOneOutResult:
     influence: Array
     refitted: Mask
     doubt: float
-    _interval: Intervals | None = field(repr=False)
+    _interval: Intervals | None
 
     def __repr__(self) -> str:
         return (
@@ -198,9 +198,7 @@ def leave_one_out_of(model: MatrixEstimator, given: FitInput, refits: int) -> Le
     search = hasattr(model, "best_estimator_")
     model.dual_coef_  # noqa: B018  (of samples in blocks it is computed now, not by a copy)
     fitted: MatrixEstimator = model.best_estimator_ if search else with_numbers(copy.copy(model))
-    new_covariates(
-        fitted, given.covariates, len(given.X)
-    )  # raises an error unless they match those of fit
+    new_covariates(fitted, given.covariates, len(X))  # raises unless they match those of fit
     missing = np.zeros(len(given.X), dtype=bool)
     if not is_classifier(fitted) and np.ndim(given.y) == 1:
         missing = np.isnan(np.asarray(given.y, dtype=float))

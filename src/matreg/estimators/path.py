@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib import import_module
 from numbers import Integral
@@ -59,9 +59,9 @@ class RegularizationPath:
     """
 
     taus: Array
-    points: list[SolverResult] = field(repr=False)
+    points: list[SolverResult]
     model: MatrixEstimator
-    sample_weight: Array | None = field(default=None, repr=False)
+    sample_weight: Array | None = None
     Cs: Array | None = None
 
     def __repr__(self) -> str:

@@ -7,13 +7,10 @@ import numpy as np
 from .._typing import Array
 
 
-def p_values(statistic: Array, null: Array) -> Array:
-    """Share of the permutations, the identity included, with a statistic at least as large.
-
-    A statistic of zero, an entry that the model leaves out, has the p-value 1.
-    """
-    as_large = len(null) - np.searchsorted(np.sort(null), statistic, side="left")
-    return np.asarray((1.0 + as_large) / (1.0 + len(null)), dtype=float)
+def p_value(statistic: float, null: Array) -> float:
+    """Share of the permutations, the identity included, with a statistic at least as large."""
+    as_large = ~(null < statistic)  # NaN, where a statistic is not defined, counts as large
+    return float((1.0 + as_large.sum()) / (1.0 + len(null)))
 
 
 def stepwise_p_values(statistic: Array, null: Array) -> Array:

@@ -19,7 +19,7 @@ from .._validation.arrays import check_length
 from ..estimators._linear_part import linear_part
 from ..scoring import check_score_name
 from ._covariates import as_numbers, bound, fit_with, take
-from ._p_values import p_values, stepwise_p_values, threshold_of
+from ._p_values import p_value, stepwise_p_values, threshold_of
 from ._refits import (
     Indices,
     as_samples,
@@ -225,7 +225,7 @@ def permutation_map(
         max_null=statistics.max(axis=(1, 2)),
         score=score,
         score_null=score_null,
-        score_p_value=float(p_values(np.array(score), score_null)),
+        score_p_value=p_value(score, score_null),
     )
 
 

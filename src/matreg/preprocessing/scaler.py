@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._runtime.warn import warn
 from .._typing import Array
 from .._validation.arrays import (
+    MANY_COLUMNS,
     check_matrix_shape,
     flatten,
     refuse_table_of_matrices,
@@ -27,11 +28,9 @@ from ..data.blocks import ArrayBlocks
 from ..data.dask_blocks import DaskBlocks, is_dask
 from ._moments import Moments, MomentsOf
 from ._stored_view import StoredView
-from .units import AXES, ROUNDING, SAMPLED, quantiles, sampled
+from .units import AXES, ROUNDING, quantiles, sampled
 
 FLOATS = [np.float64, np.float32]
-# Columns from which flat samples without a shape look like matrices.
-MANY_COLUMNS = 50
 
 
 class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -206,7 +205,7 @@ class MatrixScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Set `center_` and `scale_` from samples in memory, stored or on Dask."""
         axes = AXES[self.by]
         if self.robust:
-            some = sampled(samples, SAMPLED).reshape(-1, *self.matrix_shape_)
+            some = sampled(samples).reshape(-1, *self.matrix_shape_)
             center, scale = quantiles(some, axes)
             flat = scale <= ROUNDING * np.abs(center)
             if flat.any():

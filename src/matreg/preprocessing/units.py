@@ -32,13 +32,13 @@ LARGEST_RATIO = 200.0
 LOOKED_AT, LOOKED_AT_SAMPLES = 2**15, 64
 
 
-def sampled(X: Any, numbers: int) -> Any:
-    """Samples spread over X with about `numbers` entries in total; all of X if it has fewer.
+def sampled(X: Any) -> Any:
+    """Samples spread over X with about SAMPLED entries in total; all of X if it has fewer.
 
     X is in memory, stored or a Dask array; at least 64 samples are taken.
     """
     n, width = int(X.shape[0]), int(np.prod(X.shape[1:]))
-    rows = max(64, numbers // max(width, 1))
+    rows = max(64, SAMPLED // max(width, 1))
     if rows >= n:
         return X.compute() if is_dask(X) else np.asarray(X[...])
     runs = sample_runs(n, rows)

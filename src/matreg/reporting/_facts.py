@@ -135,7 +135,7 @@ class Facts:
     @property
     def history(self) -> Any:
         """One row per iteration; with several problems, those of the longest fit."""
-        history = getattr(self.inner, "history_", ())
+        history = self.inner.history_
         return max(history, key=len) if isinstance(history, list) else history
 
     @cached_property

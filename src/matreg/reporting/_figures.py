@@ -187,8 +187,8 @@ def history(facts: Facts) -> tuple[Any, str]:
     figure, axis = pyplot().subplots(figsize=(4.6, 2.6), layout="constrained")
     gaps = np.maximum(np.asarray(facts.history["gap"], dtype=float), 1e-16)
     axis.semilogy(np.arange(1, len(gaps) + 1), gaps, ".-", color=BLUE)
-    tol = getattr(facts.inner, "tol", None)
-    if isinstance(tol, float) and tol > 0.0:
+    tol = facts.inner.tol
+    if tol > 0.0:
         axis.axhline(tol, color=GREY, linestyle="--", linewidth=1, label="tol")
         axis.legend(fontsize=8)
     axis.set(xlabel="step", ylabel="relative duality gap")

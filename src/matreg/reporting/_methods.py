@@ -42,7 +42,7 @@ def methods(facts: Facts) -> str:
     sentences = [
         f"We fitted {FULL_NAMES.get(base, base)}, to {counted(facts.total, 'sample')} of {p} × {q} "
         + ("entry" if p * q == 1 else "entries")
-        + (" with an intercept." if getattr(facts.inner, "fit_intercept", True) else ".")
+        + (" with an intercept." if facts.inner.fit_intercept else ".")
     ]
     sentences += _penalty(facts.inner)
     if facts.part.steps:
@@ -74,7 +74,7 @@ def methods(facts: Facts) -> str:
 
 def _proven(model: Any) -> str:
     """The rank, and how far the objective is above the optimum, as a share of the optimum."""
-    gap, steps = float(np.max(model.dual_gap_)), len(getattr(model, "adaptive_", ()))
+    gap, steps = float(np.max(model.dual_gap_)), len(model.adaptive_)
     of_last = f"of the last of {1 + steps} convex steps " if steps else ""
     above = gap / max(1.0 - gap, np.finfo(float).tiny)
     return (
@@ -131,7 +131,7 @@ def parameters(model: Any) -> list[tuple[str, str]]:
     given = model.get_params()
     rows = [(name, str(given[name])) for name in ("loss", "family") if name in given]
     rows += [(name, f"{value:.4g}") for name, value in numbers(model).items()]
-    if earlier := getattr(model, "adaptive_", ()):
-        taus = ", ".join(f"{tau:.4g}" for tau in earlier)
+    if model.adaptive_:
+        taus = ", ".join(f"{tau:.4g}" for tau in model.adaptive_)
         rows.append(("tau of the earlier adaptive steps", taus))
     return rows

@@ -63,7 +63,7 @@ def in_folds(
     cv: Any,
     scoring: Scoring,
     baselines: list[Baseline],
-    single: Any = None,
+    single: Any,
 ) -> Test:
     """Fit the model, with the parameters that were chosen, and the baselines to every fold.
 
@@ -149,7 +149,7 @@ class Grid:
         return Outcome(name, self.predicted[value], whole[value], chosen, on_flat)
 
 
-def margins_of(model: Any, X: Any, y: NDArray[Any], Z: Any = None) -> Array | None:
+def margins_of(model: Any, X: Any, y: NDArray[Any], Z: Any) -> Array | None:
     """Margins (n,) of samples to the decision boundary: negative on the wrong side.
 
     With several problems of one class against one, it is the smallest margin of a sample.

@@ -40,11 +40,11 @@ def summary(facts: Facts) -> str:
     against = ", ".join(f"{value(facts, one):.3g} by {name}" for one, name in rivals)
     parts = [
         f"{counted(facts.total, 'sample')} of {p} × {q}: {score} {where}"
-        + (f", against {against}" if against else "")
+        + (f", against {against}" if against else ""),
+        f"rank {np.max(facts.inner.rank_)}",
+        f"relative duality gap {np.max(facts.inner.dual_gap_):.1e}",
     ]
-    if hasattr(facts.inner, "rank_"):
-        parts.append(f"rank {np.max(facts.inner.rank_)}")
-    return "; ".join([*parts, f"relative duality gap {np.max(facts.inner.dual_gap_):.1e}"]) + "."
+    return "; ".join(parts) + "."
 
 
 def score(facts: Facts) -> list[str]:
@@ -268,13 +268,13 @@ def certificate(facts: Facts) -> str:
     """The proof of how near the solution is to the optimum."""
     model = facts.inner
     gap = float(np.max(model.dual_gap_))
-    tol = getattr(model, "regression_tol", getattr(model, "tol", None))
+    tol = getattr(model, "regression_tol", model.tol)
     text = (
         f"Objective {np.max(model.objective_):.6g}, relative duality gap {gap:.1e}: no other "
         f"coefficients have an objective lower by more than a fraction {gap:.1e} of it. "
         f"{counted(int(np.max(model.n_iter_)), 'iteration')}."
     )
-    if tol is not None and gap > tol:
+    if gap > tol:
         text += f" The gap is above tol = {tol:g}: the solver stopped early."
     if hasattr(model, "split_gap_"):
         text += (

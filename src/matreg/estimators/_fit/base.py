@@ -30,6 +30,7 @@ from ..._validation.axes import aligned, read_labels
 from ..._validation.classes import classes_at
 from ..._validation.stored import is_streamed, loaded, refuse_streamed, stored_shape
 from ...bases import samples_in
+from ...data.blocks import Blocks
 from ...data.dask_blocks import is_dask, on_blocks
 from ...data.samples import Samples, SampleSet
 from ...data.units import ORDERS, check_units
@@ -49,8 +50,6 @@ from .messages import warn_if_flat
 from .several import fit_each, mean_score, problems_last, read_together
 from .units import bases_of, check_bases
 
-# Groups of new samples, which are not compared.
-NONE = np.zeros(0, dtype=np.intp)
 # Dtypes that are kept if there are many samples.
 NUMBERS = [np.float64, np.float32, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
 
@@ -98,7 +97,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         samples = self._given(given)
         return samples.reweighed(self._weigh(*samples.given))
 
-    def _given(self, given: FitInput) -> SampleSet:
+    def _given(self, given: FitInput) -> Samples | Blocks:
         """Samples with labels and weights as they are given, in memory or in blocks.
 
         Samples in memory are converted to float64, except many samples of another numeric dtype.
@@ -114,7 +113,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         self.matrix_shape_ = self._resolve_shape(shape, self.n_features_in_)
         y, weights = labels_and_weights(self, given, n)
         Z = None if given.covariates is None else read_covariates(self, given.covariates, n)
-        if Z is None and np.any(ridge := getattr(self, "covariate_ridge", 0.0)):
+        if Z is None and (ridge := self.covariate_ridge) > 0.0:
             warn(f"covariate_ridge={ridge!r} has no effect without covariates: pass these to fit.")
         if is_streamed(X):  # units of the samples are checked when they are read
             known: list[Any] = [() if is_dask(one) else one for one in (y, weights)]
@@ -281,8 +280,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
         n = int(X.shape[0])
         Z = new_covariates(self, covariates, n)
         if not stored:
-            nothing = np.zeros(n)
-            return Samples(X, nothing, nothing, NONE, nothing, Z)
+            return Samples.of(X, np.zeros(n), np.zeros(n), Z)
         nothing = np.broadcast_to(0.0, (n,))  # takes no memory
         columns = None if Z is None else unpenalised.Columns(Z)
         return as_blocks(X, nothing, nothing, self.matrix_shape_, columns)

@@ -18,8 +18,9 @@ from ..._typing import Array, Covariates, Parameters
 from ..._validation.arrays import flatten, refuse_table_of_matrices, to_numbers
 from ..._validation.stored import is_streamed, refuse_streamed_cleaning
 from ...bases import samples_in
+from ...data.blocks import Blocks
 from ...data.dask_blocks import is_dask
-from ...data.samples import Samples, SampleSet
+from ...data.samples import Samples
 from ...data.units import check_price
 from ...losses.piecewise import PiecewiseLoss
 from ...penalties.spectral import SpectralElasticNet
@@ -99,7 +100,7 @@ class Cleaning(OneToOneFeatureMixin, TransformerMixin, MatrixEstimator):
     _orders = 65.0  # fewer than in other models, as cleaning multiplies more numbers
     _takes_missing = True
 
-    def _given(self, given: FitInput) -> SampleSet:
+    def _given(self, given: FitInput) -> Samples | Blocks:
         plain = getattr(self, "_plain", type(self))._plain_name
         refuse_streamed_cleaning(type(self).__name__, given.X, plain)
         return super()._given(given)
@@ -189,7 +190,6 @@ class JointFit(Cleaning, SingleFit):
     split_max_iter: int = 1000
     n_jobs: int | None = None
 
-    _name: ClassVar[str]  # name of the model in warnings
     _plain_name: ClassVar[str]  # name of the same model without cleaning
 
     def _label_spread(self, distinct: Samples) -> float:
@@ -371,7 +371,7 @@ class JointFit(Cleaning, SingleFit):
         """Warn of what did not converge, with the gap reached and what to change."""
         parts = "; ".join(shortfalls(result, self._limits()))
         warn(
-            f"{self._name} did not converge; the model is kept. {parts.capitalize()}.",
+            f"{type(self).__name__} did not converge; the model is kept. {parts.capitalize()}.",
             ConvergenceWarning,
         )
 
@@ -379,9 +379,9 @@ class JointFit(Cleaning, SingleFit):
         """Warn that most entries are called outliers, and say what to change."""
         remedy = "limit" if self.outliers == "replace" else "lam"
         warn(
-            f"{self._name} calls {self.outlier_fraction_:.0%} of the entries outliers, at a rank "
-            f"of {self.clean_rank_} of the clean signals: raise {remedy}, or lower gamma for a "
-            "higher rank. Samples without gross outliers need no cleaning: take "
+            f"{type(self).__name__} calls {self.outlier_fraction_:.0%} of the entries outliers, at "
+            f"a rank of {self.clean_rank_} of the clean signals: raise {remedy}, or lower gamma "
+            "for a higher rank. Samples without gross outliers need no cleaning: take "
             f"{self._plain_name}."
         )
 

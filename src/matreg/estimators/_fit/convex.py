@@ -25,6 +25,7 @@ from ..._typing import Array, Index, Parameters
 from ..._validation.arrays import has_several
 from ..._validation.classes import check_classes_of_part
 from ..._validation.stored import is_streamed, refuse_streamed, working_memory
+from ...data.blocks import Blocks
 from ...data.joint import JointProblem
 from ...data.samples import UNIT_ROWS, Samples, SampleSet
 from ...linalg.factors import zero_factors
@@ -36,7 +37,7 @@ from .._input.fit_input import FitInput
 from .._input.parameters import parametrised
 from .._input.streamed import LazyDual
 from .base import MatrixEstimator, SingleFit
-from .callbacks import callback_context, watched
+from .callbacks import Context, callback_context, watched
 from .fitted import OF_EACH, OF_PROBLEM, store
 from .messages import warn_if_interrupted, warn_of_gap, warn_of_step, warn_of_zero
 from .several import each_label
@@ -77,7 +78,7 @@ class Part(NamedTuple):
 
 def joint_part(model: MatrixEstimator, parts: list[Part]) -> list[Part]:
     """Join the problems of single classes or labels into one, with a joint nuclear norm."""
-    if np.ndim(getattr(model, "l1", 0.0)) > 0:
+    if np.ndim(model.l1) > 0:
         raise ValueError(f"l1 must be one number with joint={model.joint!r}; got a matrix.")
     samples, rows = [part.samples for part in parts], [part.rows for part in parts]
     joint = JointProblem(samples, model.joint, model.fit_intercept, rows)
@@ -130,7 +131,7 @@ class ConvexEstimator(SingleFit):
         loss = in_units(self._loss(), lambda name, given, multiple: 1.0)
         return Model(loss, penalty, 1.0, self.fit_intercept)
 
-    def _given(self, given: FitInput) -> SampleSet:
+    def _given(self, given: FitInput) -> Samples | Blocks:
         self._check_stored(given)
         return super()._given(given)
 
@@ -211,7 +212,7 @@ class ConvexEstimator(SingleFit):
             self._fit_samples(self._read(given), context, last)
 
     def _fit_samples(
-        self, samples: SampleSet, context: Any = None, last: Self | None = None
+        self, samples: SampleSet, context: Context = None, last: Self | None = None
     ) -> None:
         """Fit to samples whose labels and weights are validated; `last` is a warm start."""
         samples = self._structured(samples)

@@ -9,10 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._runtime.warn import warn
 from ..._typing import Array
+from ..._validation.arrays import MANY_COLUMNS
 from ...solvers import SolverResult
-
-# Number of columns from which flat samples look like matrices: 8 x 8, the smallest usual image.
-MANY_COLUMNS = 64
 
 
 def above_optimum(gap: float) -> str:

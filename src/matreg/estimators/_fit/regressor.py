@@ -12,7 +12,8 @@ from sklearn.base import RegressorMixin
 
 from ..._runtime.warn import warn
 from ..._typing import Array
-from ...data.samples import Samples, SampleSet
+from ...data.blocks import Blocks
+from ...data.samples import Samples
 from ...losses.families import REGRESSION_LOSSES, EpsilonInsensitive, Huber, LossFamily, family_of
 from ...losses.piecewise import PiecewiseLoss
 from ...model import Model
@@ -43,7 +44,7 @@ class MatrixRegressor(RegressorMixin, MatrixEstimator):
         parameters = {name: getattr(self, name) for name in ("epsilon", "delta", "quantile")}
         return family_of(self.loss, REGRESSION_LOSSES, **parameters)
 
-    def _given(self, given: FitInput) -> SampleSet:
+    def _given(self, given: FitInput) -> Samples | Blocks:
         defaults = defaults_of(self)
         for name, reason in self._idle.items():
             value = getattr(self, name)

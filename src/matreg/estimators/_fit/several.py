@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import delayed
@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from ..._runtime.parallel import in_parallel
 from ..._runtime.progress import track
-from ..._runtime.warn import kept_back, warn
+from ..._runtime.warn import Advice, kept_back, warn
 from ..._typing import Array, Index, Values, Weights
 from ..._validation.arrays import check_length, reject_complex, unmasked
 from ..._validation.stored import refuse_streamed
@@ -80,10 +80,11 @@ def label_columns(y: ArrayLike) -> Array:
     return Y
 
 
-def _fit(model: MatrixEstimator, given: FitInput) -> Any:
+def _fit(model: MatrixEstimator, given: FitInput) -> tuple[MatrixEstimator, Advice]:
     """A fitted model and its warnings."""
+    groups = {} if given.groups is None else {"groups": given.groups}
     with kept_back() as advice:
-        given.fit(model)
+        model.fit(given.X, given.y, given.sample_weight, covariates=given.covariates, **groups)
     return model, advice
 
 

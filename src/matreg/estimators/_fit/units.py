@@ -64,7 +64,7 @@ RGLM_TAU = 0.02
 # Parameters `name` whose attribute `name_` is not the number used.
 NO_NUMBER = ("matrix_shape", "outliers", "solver")
 
-Fitted = TypeVar("Fitted", bound="MatrixEstimator")
+Estimator = TypeVar("Estimator", bound="MatrixEstimator")
 _WORD = re.compile(r"(?:(?P<factor>[^*]+)\*)?\s*scale")
 
 
@@ -188,7 +188,7 @@ def with_tau(
     return replace(declared, adaptive=model.adaptive_).at(tau=model.tau_)
 
 
-def with_numbers(model: Fitted) -> Fitted:
+def with_numbers(model: Estimator) -> Estimator:
     """Set the parameters of a fitted model to the numbers it used, and idle ones to defaults."""
     defaults, idle = defaults_of(model), model._idle
     numbers = {
@@ -207,8 +207,8 @@ def each(given: Any) -> list[Any]:
 
 def bases_of(model: MatrixEstimator) -> Bases:
     """The given bases of the rows and columns of the coefficients; identities by default."""
-    left = basis("row_basis", getattr(model, "row_basis", None))
-    right = basis("column_basis", getattr(model, "column_basis", None))
+    left = basis("row_basis", model.row_basis)
+    right = basis("column_basis", model.column_basis)
     return Bases(left, None if right is None else right.T)
 
 
@@ -228,7 +228,7 @@ def basis(name: str, given: ArrayLike | None) -> Array | None:
 def check_bases(model: MatrixEstimator, p: int, q: int) -> None:
     """Refuse bases that do not fit samples of shape (p, q)."""
     for name, length, axis in (("row_basis", p, "rows"), ("column_basis", q, "columns")):
-        matrix = basis(name, getattr(model, name, None))
+        matrix = basis(name, getattr(model, name))
         if matrix is not None and len(matrix) != length:
             raise ValueError(
                 f"{name} must have one row for each of the {length} {axis} of the samples; got a "
@@ -251,8 +251,8 @@ def earlier_taus(given: int | ArrayLike, tau: float) -> tuple[float, ...]:
 
 def penalty_of(model: MatrixEstimator, nuclear: SpectralElasticNet) -> Penalty:
     """The penalty of a model: `penalty` if it is given, else the nuclear norm, plus `l1` if any."""
-    l1, own = getattr(model, "l1", 0.0), getattr(model, "penalty", None)
-    if not np.any(l1):
+    own = getattr(model, "penalty", None)
+    if not np.any(model.l1):
         return nuclear if own is None else own
     if own is not None:
         raise ValueError("l1 must be 0 if a penalty is given, which replaces l1, too.")
@@ -263,7 +263,7 @@ def penalty_of(model: MatrixEstimator, nuclear: SpectralElasticNet) -> Penalty:
         )
     if getattr(model, "ridge", 0.0):
         raise ValueError("l1 must be 0 with a ridge, or ridge must be 0.")
-    return SparseLowRank(0.0, l1, ridge=nuclear.ridge)
+    return SparseLowRank(0.0, model.l1, ridge=nuclear.ridge)
 
 
 def l1_list(given: Any) -> list[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._runtime.warn import warn
 from ..._typing import Array, Covariates, Values
+from ..._validation.arrays import is_number
 from ..._validation.stored import is_stored
 from ...data.dask_blocks import is_dask
 from ...data.units import check_size, largest
@@ -103,15 +104,6 @@ def warn_of_digits(given: Any, encoder: CovariateEncoder) -> None:
             f"becomes {len(known)} categories. Pass numbers, by np.asarray(column, dtype=float), "
             "or say by a categorical type that they are names."
         )
-
-
-def is_number(word: Any) -> bool:
-    """Whether a word is a number."""
-    try:
-        float(word)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def warn_of_constant(found: Directions, encoder: CovariateEncoder, fit_intercept: bool) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from ..._typing import Covariates, Parameters, Weights
-
-Estimator = TypeVar("Estimator", bound=Any)
+from ..._typing import Covariates, Weights
 
 
 class FitInput(NamedTuple):
@@ -19,9 +17,3 @@ class FitInput(NamedTuple):
     sample_weight: Weights = None
     covariates: Covariates = None
     groups: ArrayLike | None = None
-
-    def fit(self, model: Estimator) -> Estimator:
-        """Fit a model with these arguments."""
-        rest: Parameters = {} if self.groups is None else {"groups": self.groups}
-        model.fit(self.X, self.y, self.sample_weight, covariates=self.covariates, **rest)
-        return model

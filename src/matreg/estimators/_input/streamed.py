@@ -28,13 +28,11 @@ PIECE = 2048
 
 
 def as_blocks(
-    X: Any, y: Any, weights: Any, shape: tuple[int, int], columns: Columns | None = None
+    X: Any, y: Any, weights: Any, shape: tuple[int, int], columns: Columns | None
 ) -> Blocks:
     """Blocks of samples, with labels, weights and unpenalised columns."""
     kind = DaskBlocks if is_dask(X) else ArrayBlocks
-    blocks: Blocks = kind(X, y, weights, shape, None if columns is None else columns.Z)
-    blocks.columns = columns
-    return blocks
+    return kind(X, y, weights, shape, columns)
 
 
 def labels_and_weights(model: MatrixEstimator, given: FitInput, n: int) -> tuple[Any, Any]:

@@ -13,8 +13,8 @@ from ..._runtime.interruption import ADVICE
 from ..._runtime.text import counted
 from ..._runtime.warn import warn
 from ..._typing import Array, Fold, Index, Parameters
+from ..._validation.classes import is_missing
 from ...data.samples import Samples
-from ...preprocessing.covariates import is_missing
 from .._input.fit_input import FitInput
 
 if TYPE_CHECKING:
@@ -30,15 +30,13 @@ def make_folds(
     y: Array,
     groups: ArrayLike | None,
     classifier: bool,
-    weights: Array | None = None,
+    weights: Array | None,
 ) -> list[Fold]:
     """Training and test samples of all folds, checked before the first fit.
 
     If `cv` is a number, folds keep groups together, and are stratified for a classifier. With "loo"
     there is one fold, whose training and test part are all samples.
     """
-    if groups is not None:
-        check_groups(groups, len(y))
     if isinstance(cv, str):
         if groups is not None:
             raise ValueError(
@@ -81,9 +79,10 @@ def make_splitter(
 
     if isinstance(cv, str):
         raise ValueError(f"cv={cv!r} needs all samples in memory: pass a number of folds.")
+    if groups is not None:
+        check_groups(groups, int(np.shape(y)[0]))
     if groups is None or not (cv is None or isinstance(cv, Integral)):
         return check_cv(cv, y, classifier=classifier)
-    check_groups(groups, int(np.shape(y)[0]))
     asked, found = 5 if cv is None else int(cv), len(np.unique(np.asarray(groups)))
     if found < 2:
         raise ValueError(
@@ -178,9 +177,7 @@ class Training:
     `pose` computes from training samples what all candidates share; its result is cached, too.
     """
 
-    def __init__(
-        self, samples: Samples, folds: list[Fold], pose: Callable[[Samples], Any] | None = None
-    ) -> None:
+    def __init__(self, samples: Samples, folds: list[Fold], pose: Callable[[Samples], Any]) -> None:
         self.samples, self.folds, self.pose = samples, folds, pose
         self.cached: dict[int, tuple[Samples, Any]] = {}
 
@@ -193,7 +190,7 @@ class Training:
             samples = self.samples.take(self.folds[f][0]).distinct()
             if len(self.folds) * samples.X.nbytes > CACHED:
                 self.cached.clear()
-            self.cached[f] = samples, None if self.pose is None else self.pose(samples)
+            self.cached[f] = samples, self.pose(samples)
         return self.cached[f]
 
     def test(self, f: int) -> Samples:

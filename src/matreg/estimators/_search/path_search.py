@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..._runtime.progress import equal_parts, reached, without_progress
 from ..._typing import Array, Covariates, Parameters, Weights
 from ..._validation.arrays import check_grid
-from ...data.samples import UNIT_ROWS, Samples, SampleSet
+from ...data.blocks import Blocks
+from ...data.samples import UNIT_ROWS, Samples
 from ...scoring import shared_scale
 from ...solvers import SolverResult, leave_one_out, path, solve, tau_grid
 from .._fit.convex import AS_UNIT, ConvexEstimator, Part
@@ -66,9 +67,8 @@ class PathSearch(Search):
         }
         return path_of(self.best_estimator_, X, y, **given)
 
-    def _given(self, given: FitInput) -> SampleSet:
-        single: Any = self._single()
-        single._check_stored(given)
+    def _given(self, given: FitInput) -> Samples | Blocks:
+        self._single()._check_stored(given)
         return super()._given(given)
 
     def _candidates(self, samples: Samples) -> list[Candidate]:

@@ -188,9 +188,9 @@ class Search(MatrixEstimator):
     def _try(self, data: FitInput) -> SearchOutcome:
         """Scores of all candidates; blocks of samples go to :meth:`_try_on_blocks`."""
         given = self._given(data)
-        if (own := given.in_memory) is None:
-            return self._try_on_blocks(given, data)
-        return self._score_candidates(own, data.groups, data.sample_weight is not None)
+        if isinstance(given, Samples):
+            return self._score_candidates(given, data.groups, data.sample_weight is not None)
+        return self._try_on_blocks(given, data)
 
     _try_on_blocks = tried_on_part
 
