@@ -132,7 +132,9 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
     "min_reported_time": 1,
     "plot_gallery": "True",
-    "capture_repr": (),
+    # Of all objects that end a cell, only reports are shown.
+    "capture_repr": ("_repr_html_",),
+    "ignore_repr_types": r"^(?!<class 'matreg\.reporting)",
     "write_computation_times": False,
 }
 warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
