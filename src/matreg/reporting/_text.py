@@ -244,13 +244,12 @@ def labels(facts: Facts) -> str:
 
 def samples(facts: Facts) -> str:
     """In what the samples that are shown differ from the others."""
-    what = "distance from the entrywise median of all samples"
+    what = "are farthest from the entrywise median of all samples. The number is this distance"
     if facts.outlier_scores is not None:
-        what = "size of the outliers relative to the sample"
+        what = "have the largest outliers relative to their size. The number is this share"
     return (
-        f"These samples differ most from the others: by the {what}, here minus its median over all "
-        "samples, in robust standard deviations. An unusual sample need not be wrong: look at it. "
-        f"{facts.picture.note}"
+        f"These samples {what} minus its median over all samples, in robust standard deviations. "
+        f"An unusual sample need not be wrong: look at it. {facts.picture.note}"
     )
 
 
