@@ -61,6 +61,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+smartquotes_action = "q"  # options such as --rounds keep their hyphens
 highlight_language = "none"  # for formulas; code says that it is Python
 # Code in docstrings that is not a reference to anything.
 default_role = "code"
