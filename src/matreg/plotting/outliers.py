@@ -93,6 +93,6 @@ class OutlierDisplay(Display):
         for axis, label in zip(axes[:, 0], ("observed", "clean", "outlier"), strict=True):
             axis.set_ylabel(label)
         if k:
-            figure.colorbar(shown, ax=axes[:2], shrink=0.7)
-            figure.colorbar(taken, ax=axes[2], shrink=0.9)
+            figure.colorbar(shown, ax=axes[:2], shrink=0.7, label="X")
+            figure.colorbar(taken, ax=axes[2], shrink=0.9, label="outlier")
         return self._drawn(axes, figure)
