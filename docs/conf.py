@@ -61,6 +61,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+smartquotes_action = "q"  # options such as --rounds keep their hyphens
 highlight_language = "none"  # for formulas; code says that it is Python
 # Code in docstrings that is not a reference to anything.
 default_role = "code"
@@ -132,7 +133,9 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
     "min_reported_time": 1,
     "plot_gallery": "True",
-    "capture_repr": (),
+    # Of all objects that end a cell, only reports are shown.
+    "capture_repr": ("_repr_html_",),
+    "ignore_repr_types": r"^(?!<class 'matreg\.reporting)",
     "write_computation_times": False,
 }
 warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")

@@ -38,7 +38,8 @@ for ax, (name, W) in zip(axes, named.items(), strict=True):
     ax.set_title(f"{name}\nrank {np.linalg.matrix_rank(W, tol=1e-8)}, error {error:.3f}")
     ax.set_axis_off()
 fig.colorbar(image, ax=axes, label="coefficient")
-print(adaptive.steps_)
+for step in adaptive.steps_:
+    print(f"tau = {step['tau']:.3g}: gap {step['gap']:.1e}, rank {step['rank']}")
 
 # %%
 # The second figure shows the held-out score of both models against tau, relative to the largest tau

@@ -43,9 +43,12 @@ for name, model in models.items():
     samples = X if "kept" in name else filled
     score = {
         kind: r2_score(y[rows], model.predict(samples[rows]))
-        for kind, rows in (("whole", later[~gaps[later]]), ("with gaps", later[gaps[later]]))
+        for kind, rows in (
+            ("whole days", later[~gaps[later]]),
+            ("days with gaps", later[gaps[later]]),
+        )
     }
-    print(f"{name:24s}" + ", ".join(f"{kind} days R2 = {r2:.3f}" for kind, r2 in score.items()))
+    print(f"{name}: " + ", ".join(f"{kind} R2 = {r2:.3f}" for kind, r2 in score.items()))
 
 # %%
 # The figure shows the day with the most gaps among those with at least half of their entries,

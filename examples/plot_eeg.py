@@ -127,11 +127,11 @@ figure, axes = plt.subplots(
     1, 4, figsize=(9, 2.8), width_ratios=[1, 1, 1, 0.06], layout="constrained"
 )
 evoked.plot_topomap(times=[0.16, 0.26, 0.36], axes=axes, show=False)
-axes[-1].set_title("µV per unit\nof the decision", fontsize=8)
+axes[-1].set_title("µV per unit\nof decision", fontsize=8)
 
 # %%
 # Would the map look the same with other subjects? The bootstrap resamples subjects, not epochs.
-# Entries whose sign agrees in fewer than 95 % of the refits are white.
+# Entries whose sign agrees in fewer than 95 % of the refits are grey.
 
 spread = bootstrap_maps(chosen.fit(X, y), X, y, groups=subject, n_resamples=20, random_state=0)
 sure = spread.sign_agreement >= 0.95
@@ -147,8 +147,9 @@ for axis, values, title, units in zip(
     image = axis.imshow(
         values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", extent=(0, 600, 32, 0)
     )
-    axis.set(xlabel="time, ms", title=title)
+    axis.set(xlabel="time, ms", title=title, facecolor="0.8")
     figure.colorbar(image, ax=axis, label=units)
+axes[0].set_ylabel("channel")
 axes[0].set_yticks(np.arange(0, 32, 4) + 0.5, epochs.ch_names[::4])
 plt.show()
 

@@ -49,7 +49,7 @@ for axis, (name, model) in zip(axes, models.items(), strict=True):
     axis.axline((2, 2), slope=1, color="grey", linewidth=1)
     axis.scatter(predicted, y, s=16)
     axis.set(title=f"{name}, R2 = {scores[name]:.2f}", xlabel="predicted, millions per mL")
-axes[0].set_ylabel("counted")
+axes[0].set_ylabel("counted, millions per mL")
 
 # %%
 # The filter W subtracts scattered light; the pattern shows what changes with the number of cells:
@@ -60,13 +60,13 @@ names = MapAxes(water.emission, excitation, "emission, nm", "excitation, nm")
 PatternDisplay.from_estimator(model, X, names=names)
 
 # %%
-# The components are products of an emission profile and an excitation profile.
+# Each component is the product of an emission profile and an excitation profile.
 
 ComponentsDisplay.from_estimator(model, names=names)
 plt.show()
 
 # %%
-# Low rank is no worse than PLS here, and its components are pairs of an emission and an excitation
-# spectrum.
+# Low rank predicts about as well as PLS here, and its components are pairs of an emission and an
+# excitation spectrum.
 
 assert scores["RGLM"] > scores["PLS"] - 0.05

@@ -32,6 +32,7 @@ names = MapAxes(water.emission, excitation, "emission, nm", "excitation, nm")
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
 for axis, samples, title in ((axes[0], raw, "as measured"), (axes[1], masked, "masked")):
     image = names.draw(axis, samples[0])
+    image.set(cmap="viridis", clim=(0, None))
     axis.set_title(f"first sample, {title}")
     figure.colorbar(image, ax=axis, shrink=0.8, label="standard deviations")
 
@@ -52,8 +53,9 @@ for name, (model, samples) in trials.items():
     print(f"{name:20s} R2 {scores[name]:.2f}")
 
 # %%
-# The pattern of the whole matrices shows scattered light; the pattern of the masked ones shows the
-# fluorescence of the cells.
+# The pattern of the whole matrices shows scattered light. That of the masked ones has a spot at an
+# excitation of about 280 nm, where proteins fluoresce, and remains of scattered light beside the
+# masked lines.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
 for axis, title, samples in ((axes[0], "as measured", raw), (axes[1], "masked", masked)):

@@ -43,7 +43,8 @@ quantiles.conformalize(X[hold], y[hold])
 _, own = quantiles.predict_interval(X[new])
 
 # %%
-# Both have the promised coverage; the second is narrow where the noise is small.
+# Both have the promised coverage; the second is narrow where the noise is small. MAPIE calls the
+# predictions ill-sorted where the estimated quantiles cross.
 
 noisy = X[new][:, 0, 0] > 0
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True, layout="constrained")
@@ -57,9 +58,10 @@ for axis, name, interval in ((axes[0], "one width", same), (axes[1], "quantiles"
         f"{width[noisy].mean():.2f}"
     )
     order = np.argsort(bounds.mean(axis=1))
-    axis.fill_between(np.arange(len(order)), *bounds[order].T, alpha=0.4)
-    axis.plot(y[new][order], ".", markersize=3, color="black")
+    axis.fill_between(np.arange(len(order)), *bounds[order].T, alpha=0.4, label="interval")
+    axis.plot(y[new][order], ".", markersize=3, color="black", label="label")
     axis.set(title=f"{name}: {100 * inside.mean():.0f} % covered", xlabel="new samples, in order")
     assert inside.mean() > 0.84
 axes[0].set_ylabel("label")
+axes[0].legend(frameon=False)
 plt.show()

@@ -30,10 +30,11 @@ smooth = RGLM(column_basis=smooth_basis(60, scale=20.0)).fit(X, y)
 fig, axes = plt.subplots(3, 1, figsize=(6, 5), layout="constrained", sharex=True)
 named = {"truth": truth, "low rank": rough.coef_, "low rank and smooth": smooth.coef_}
 for ax, (name, W) in zip(axes, named.items(), strict=True):
-    ax.imshow(W, cmap="RdBu_r", vmin=-2.0, vmax=2.0, aspect="auto")
+    image = ax.imshow(W, cmap="RdBu_r", vmin=-2.0, vmax=2.0, aspect="auto")
     ax.set_title(f"{name}, error {np.linalg.norm(W - truth) / np.linalg.norm(truth):.2f}")
     ax.set_ylabel("excitation")
 axes[-1].set_xlabel("wavelength")
+fig.colorbar(image, ax=axes, label="coefficient")
 
 # %%
 # The second samples are EEG epochs with 24 channels in a ring around the head and 30 points in
@@ -56,7 +57,8 @@ known = RMR(
 fig, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
 named = {"truth": truth, "low rank": plain.coef_, "graph and smooth time": known.coef_}
 for ax, (name, W) in zip(axes, named.items(), strict=True):
-    ax.imshow(W, cmap="RdBu_r", vmin=-1.0, vmax=1.0, aspect="auto")
+    image = ax.imshow(W, cmap="RdBu_r", vmin=-1.0, vmax=1.0, aspect="auto")
     ax.set_title(f"{name}\nerror {np.linalg.norm(W - truth) / np.linalg.norm(truth):.2f}")
     ax.set(xlabel="time", ylabel="channel")
+fig.colorbar(image, ax=axes, label="coefficient")
 plt.show()

@@ -26,9 +26,13 @@ returns = 100.0 * stocks.returns[:, 1:]  # in per cent; the first is Istanbul in
 samples = windows(returns, 10, target=0)
 X, y = samples.X, samples.y
 train, test = slice(0, 158), slice(158, None)
-model = RMRCV(taus=np.geomspace(1, 20, 12), C=[0.01, 0.1], cv=TimeSeriesSplit(4), tol=1e-4)
-model.set_params(scoring="neg_mean_absolute_error", one_standard_error=False)
-model.fit(X[train], y[train])
+model = RMRCV(
+    taus=np.geomspace(1, 20, 12),
+    C=[0.01, 0.1],
+    cv=TimeSeriesSplit(4),
+    scoring="neg_mean_absolute_error",
+    tol=1e-4,
+).fit(X[train], y[train])
 print(f"tau = {model.tau_:.3g}, C = {model.C_:g}, rank {model.rank_}")
 CVDisplay.from_estimator(model)
 

@@ -37,10 +37,11 @@ axes[0].set_title("truth")
 for axis, (name, model) in zip(axes[1:], models.items(), strict=True):
     model.fit(data.X, data.y)
     error = np.linalg.norm(model.coef_ - data.coef) / np.linalg.norm(data.coef)
-    axis.imshow(model.coef_, cmap="RdBu_r", vmin=-1, vmax=1)
+    image = axis.imshow(model.coef_, cmap="RdBu_r", vmin=-1, vmax=1)
     axis.set_title(f"{name}\nrelative error {error:.2f}, rank {model.rank_}")
 for axis in axes:
     axis.set(xticks=[], yticks=[])
+figure.colorbar(image, ax=axes, shrink=0.8, label="coefficient")
 
 # %%
 # Labels that are far from the predictions of the model are suspect.

@@ -92,6 +92,12 @@ def test_coef_display_is_symmetric_around_zero(model):
     assert len(display.axes_["left"].lines) == min(2, model.rank_)
 
 
+def test_profiles_of_a_positive_map_are_positive():
+    display = CoefDisplay(np.outer([1.0, 3.0, 2.0], [2.0, 1.0])).plot()
+    for side, axis in (("left", 0), ("right", 1)):
+        assert (display.axes_[side].lines[0].get_data()[axis] > 0.0).all()
+
+
 def test_zero_coefficients_can_be_drawn():
     data = make_matrix_regression(20, (5, 4), random_state=0)
     display = CoefDisplay.from_estimator(RMR(tau=1e6).fit(data.X, data.y))

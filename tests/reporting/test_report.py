@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 import subprocess
@@ -115,7 +116,9 @@ def test_models_that_clean_and_pipelines(data, tmp_path):
     assert "The units of the samples are those after StandardScaler." in report.html
     assert report.save(tmp_path / "r.html").read_text() == report.html
     assert "<h1>Ours &amp; theirs</h1>" in report.html
-    assert report._repr_html_().startswith("<iframe srcdoc=")
+    frame = html.unescape(report._repr_html_())
+    assert frame.startswith("<iframe srcdoc=")
+    assert '<base href="about:srcdoc">' in frame  # links stay within the frame
 
 
 @pytest.mark.slow

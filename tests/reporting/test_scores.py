@@ -329,6 +329,13 @@ def test_pictures_show_something():
     assert constant.low <= 1.0 <= constant.high
 
 
+def test_few_small_negative_entries_do_not_take_half_of_the_colours():
+    spectra = 2e3 * np.random.default_rng(0).random((50, 8, 6)) - 20.0
+    scale = picture_of(spectra)
+    assert -20.0 <= scale.low < 20.0 and scale.look["cmap"] == "viridis"
+    assert "e+03" not in scale.note
+
+
 def test_labels_of_another_shape_are_refused():
     with pytest.raises(ValueError, match=r"60 samples.*\(60, 2\)\. A report is about one label"):
         RMR().fit(X, Y).report(X, np.column_stack([Y, Y]))

@@ -61,8 +61,8 @@ class PatternDisplay(Display):
     def plot(self, axes: Any = None) -> Self:
         """Draw on two axes, by default new ones."""
         axes = _axes(axes, 2)
-        draw_map(axes[0], self.coef, "filter W", self.names)
-        draw_map(axes[1], self.pattern, "pattern", self.names)
+        draw_map(axes[0], self.coef, "filter W", self.names, "prediction per unit of X")
+        draw_map(axes[1], self.pattern, "pattern", self.names, "X per unit of prediction")
         return self._drawn(axes, axes[0].figure)
 
 
@@ -181,10 +181,12 @@ class BootstrapDisplay(Display):
     def plot(self, axes: Any = None) -> Self:
         """Draw on three axes, by default new ones."""
         axes = _axes(axes, 3)
-        maps, spread, signs = self.maps, {"cmap": "viridis"}, {"cmap": "cividis"}
-        draw_map(axes[0], maps.mean, "mean of the refits", self.names)
-        draw_map(axes[1], maps.std, "standard deviation", self.names, clim=(0, None), **spread)
-        draw_map(axes[2], maps.sign_agreement, "same sign", self.names, clim=(0.5, 1), **signs)
+        maps, names = self.maps, self.names
+        spread = {"cmap": "viridis", "clim": (0, None)}
+        signs = {"cmap": "cividis", "clim": (0.5, 1)}
+        draw_map(axes[0], maps.mean, "mean of the refits", names, "W")
+        draw_map(axes[1], maps.std, "standard deviation", names, "W", **spread)
+        draw_map(axes[2], maps.sign_agreement, "same sign", names, "share of the refits", **signs)
         return self._drawn(axes, axes[0].figure)
 
 
@@ -219,7 +221,7 @@ class PermutationDisplay(Display):
         tested = self.tested
         count = int(tested.significant.sum())
         title = f"W; {count} entries with p ≤ {tested.alpha:g} (corrected)"
-        draw_map(axes[0], tested.coef, title, self.names)
+        draw_map(axes[0], tested.coef, title, self.names, "W")
         outline(axes[0], tested.significant)
         axes[1].hist(tested.score_null, bins=20, color=GREY, alpha=0.6, label="permuted labels")
         axes[1].axvline(tested.score, color=ORANGE, label="true labels")
@@ -231,12 +233,14 @@ class PermutationDisplay(Display):
         return self._drawn(axes, axes[0].figure)
 
 
-def draw_map(axis: Any, matrix: Array, title: str, names: MapAxes | None, **look: Any) -> None:
-    """Draw a map with its title, the names of rows and columns, and a colour bar."""
+def draw_map(
+    axis: Any, matrix: Array, title: str, names: MapAxes | None, unit: str, **look: Any
+) -> None:
+    """Draw a map with its title, the names of rows and columns, and a colour bar with its unit."""
     image = (names or MapAxes()).draw(axis, matrix)
     image.set(**look)
     axis.set_title(title)
-    axis.figure.colorbar(image, ax=axis, shrink=0.8)
+    axis.figure.colorbar(image, ax=axis, shrink=0.8, label=unit)
 
 
 def outline(axis: Any, mask: NDArray[np.bool_]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.extmath import svd_flip
 
 from .._runtime.warn import warn
 from .._typing import Array
@@ -169,7 +170,5 @@ def components_of(coef: Array) -> Components:
     """Rank-one terms of a matrix."""
     U, d, Vt = np.linalg.svd(coef, full_matrices=False)
     rank = int(np.count_nonzero(d > 1e-10 * max(float(d[0]), np.finfo(float).tiny)))
-    rows, columns = U.T[:rank], Vt[:rank]
-    largest = np.abs(rows).argmax(axis=1)
-    signs = np.sign(rows[np.arange(rank), largest])[:, None]
-    return Components(signs * rows, signs * columns, d[:rank])
+    U, Vt = svd_flip(U, Vt)  # the largest entry of each row profile is positive
+    return Components(U.T[:rank], Vt[:rank], d[:rank])

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.extmath import svd_flip
 
 from .._typing import Array
 from .._validation.axes import UNNAMED
@@ -116,6 +117,7 @@ class CoefDisplay(Display):
     def plot(self, ax: Any = None, *, cmap: Any = "RdBu_r") -> Self:
         """Draw in a new figure, or only the image on given axes."""
         U, d, Vt = np.linalg.svd(self.coef, full_matrices=False)
+        U, Vt = svd_flip(U, Vt)  # the largest entry of each left vector is positive
         rank = int(np.count_nonzero(d > 1e-10 * max(d[0], np.finfo(float).tiny)))
         if ax is not None:
             axes, figure = {"coef": ax}, ax.figure
@@ -152,9 +154,9 @@ class CoefDisplay(Display):
             colour = COLOURS[k % len(COLOURS)]
             left.plot(U[:, k], np.arange(len(U)), color=colour, label=f"{d[k]:.3g}")
             right.plot(np.arange(Vt.shape[1]), Vt[k], color=colour)
-        left.set(ylim=(len(U) - 0.5, -0.5), xlabel="left")
+        left.set(ylim=(len(U) - 0.5, -0.5), xlabel="left\nvectors")
         left.set_xticks([0.0])
-        right.set(xlim=(-0.5, Vt.shape[1] - 0.5), ylabel="right")
+        right.set(xlim=(-0.5, Vt.shape[1] - 0.5), ylabel="right\nvectors")
         self._label(left, right)
         key.axis("off")
         if rank:

@@ -92,6 +92,6 @@ class OutlierDisplay(Display):
             axis.set_facecolor("0.85")  # missing entries
         for axis, label in zip(axes[:, 0], ("observed", "clean", "outlier"), strict=True):
             axis.set_ylabel(label)
-        figure.colorbar(shown, ax=axes[:2], shrink=0.7)
-        figure.colorbar(taken, ax=axes[2], shrink=0.9)
+        figure.colorbar(shown, ax=axes[:2], shrink=0.7, label="X")
+        figure.colorbar(taken, ax=axes[2], shrink=0.9, label="outlier")
         return self._drawn(axes, figure)

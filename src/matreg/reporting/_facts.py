@@ -172,12 +172,17 @@ class Facts:
         wrong = np.flatnonzero(self.tested & (self.predicted != self.y))
         return wrong[np.argsort(self.test.margins[wrong], kind="stable")]
 
+    @property
+    def outlier_scores(self) -> Array | None:
+        """Size of the outliers of each sample, of models that find outliers."""
+        return self._of_training("sample_outlier_score_")
+
     @cached_property
     def sample_scores(self) -> Array:
-        """How unusual each sample is. For models that find outliers, it is their share in the
-        sample; for others, the distance to the entrywise median, in robust standard deviations.
+        """How unusual each sample is, in robust standard deviations from the median: by the size
+        of its outliers, or by its distance from the entrywise median if the model finds none.
         """
-        found = self._of_training("sample_outlier_score_")
+        found = self.outlier_scores
         if found is None:
             centre = np.nanmedian(self.samples, axis=0)
             found = np.sqrt(np.nansum((self.samples - centre) ** 2, axis=(1, 2)))

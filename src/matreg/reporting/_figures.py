@@ -119,16 +119,19 @@ def confusion(facts: Facts) -> tuple[Any, str]:
 
 def maps(facts: Facts, of: Maps) -> list[str]:
     """W and the pattern."""
+    result = "decision" if facts.classes else "prediction"
     return [
-        _map(facts, of, of.coef, "filter W", "coefficients"),
-        _map(facts, of, of.pattern, "pattern", "pattern"),
+        _map(facts, of, of.coef, "filter W", "coefficients", f"{result} per unit of X"),
+        _map(facts, of, of.pattern, "pattern", "pattern", f"X per unit of {result}"),
     ]
 
 
 @drawn
-def _map(facts: Facts, of: Maps, matrix: Array, title: str, caption: str) -> tuple[Any, str]:
+def _map(
+    facts: Facts, of: Maps, matrix: Array, title: str, caption: str, unit: str
+) -> tuple[Any, str]:
     figure, axis = pyplot().subplots(figsize=(4.2, 3.4), layout="constrained")
-    draw_map(axis, matrix, f"{title}: {of.title}" if of.title else title, facts.names)
+    draw_map(axis, matrix, f"{title}: {of.title}" if of.title else title, facts.names, unit)
     return figure, f"{caption} {of.title}".strip()
 
 
@@ -191,7 +194,8 @@ def history(facts: Facts) -> tuple[Any, str]:
     if tol > 0.0:
         axis.axhline(tol, color=GREY, linestyle="--", linewidth=1, label="tol")
         axis.legend(fontsize=8)
-    axis.set(xlabel="step", ylabel="relative duality gap")
+    axis.set(xlabel="check", ylabel="relative duality gap")
+    axis.xaxis.get_major_locator().set_params(integer=True)
     axis.spines[["top", "right"]].set_visible(False)
     return figure, "duality gap along the iterations"
 

@@ -13,6 +13,7 @@ from ..preprocessing.units import LARGEST_RATIO, extreme_scales
 UNLIKE = 3.0  # neighbours that differ by this many times their spread have different units
 BEYOND = 1.0  # per cent of the entries that are beyond each end of the scale
 ENDS = 3.0  # standard deviations at the ends of the scale if columns have different units
+SIGNED = 0.1  # of the scale, on both sides of zero: otherwise entries count as of one sign
 ENOUGH = 500  # samples that the scale is computed from
 
 
@@ -59,9 +60,10 @@ def picture_of(samples: Array) -> Picture:
     low, high = np.nanpercentile(some, [BEYOND, 100.0 - BEYOND])
     if not high > low:
         low, high = float(np.nanmin(some)), float(np.nanmax(some))
-    if low < 0.0 < high:
+    if low < 0.0 < high and min(-low, high) > SIGNED * max(-low, high):
         low, high = -max(-low, high), max(-low, high)
-    note = f"All pictures share the scale {low:.3g} to {high:.3g}; few entries are beyond it."
+    ends = (f"{float(f'{end:.3g}'):g}" for end in (low, high))  # 3580 instead of 3.58e+03
+    note = f"All pictures share the scale {' to '.join(ends)}; few entries are beyond it."
     return Picture(float(low), float(high), 0.0, 1.0, note)
 
 

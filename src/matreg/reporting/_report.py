@@ -52,8 +52,10 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Show the page in a frame of a notebook."""
+        # Without a base of the page itself, its links lead to the notebook.
+        inside = self.html.replace("<head>", '<head><base href="about:srcdoc">', 1)
         return (
-            f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:40em;border:0">'
+            f'<iframe srcdoc="{html.escape(inside)}" style="width:100%;height:40em;border:0">'
             "</iframe>"
         )
 
@@ -158,9 +160,7 @@ def _sections(facts: Facts) -> list[Section]:
     if facts.suspects.size:
         drawn = figures.labelled(facts, facts.suspects)
         sections.append(Section("Labels that look wrong", text.labels(facts), [drawn]))
-    sections.append(
-        Section("Unusual samples", f"{text.SAMPLES} {facts.picture.note}", [figures.samples(facts)])
-    )
+    sections.append(Section("Unusual samples", text.samples(facts), [figures.samples(facts)]))
     gaps = [figures.history(facts)] if len(facts.history) > 1 else []
     sections.append(Section("Certificate", text.certificate(facts), gaps))
     return sections

@@ -19,11 +19,6 @@ MAPS = (
     "pattern, Cov(X) W / var of the prediction (Haufe et al. 2014), shows how samples change with "
     "the prediction: interpret the pattern."
 )
-SAMPLES = (
-    "These samples differ most from the others. The number is the share of outliers in a sample, "
-    "or its distance from the median sample where the model does not look for outliers, in robust "
-    "standard deviations. An unusual sample need not be wrong: look at it."
-)
 CLEAR = 2.0  # a difference of more standard errors than this is called clear
 
 
@@ -245,6 +240,17 @@ def labels(facts: Facts) -> str:
             "deviations from the prediction"
         )
     return f"{what}: {_listed(facts.suspects)} {facts.picture.note}"
+
+
+def samples(facts: Facts) -> str:
+    """In what the samples that are shown differ from the others."""
+    what = "are farthest from the entrywise median of all samples. The number is this distance"
+    if facts.outlier_scores is not None:
+        what = "have the largest outliers relative to their size. The number is this share"
+    return (
+        f"These samples {what} minus its median over all samples, in robust standard deviations. "
+        f"An unusual sample need not be wrong: look at it. {facts.picture.note}"
+    )
 
 
 def errors(facts: Facts) -> str:
