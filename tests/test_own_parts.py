@@ -25,9 +25,15 @@ def family(make):
 
 
 LOSSES = {
-    "twice the slope": ("gradient.* is not the slope", {"gradient": lambda s, r: 2 * np.tanh(r)}),
-    "half the slope": ("gradient.* is not the slope", {"gradient": lambda s, r: 0.5 * np.tanh(r)}),
-    "wrong sign": ("gradient.* is not the slope", {"gradient": lambda s, r: -np.tanh(r)}),
+    "twice the slope": (
+        "gradient.* contradicts the slope",
+        {"gradient": lambda s, r: 2 * np.tanh(r)},
+    ),
+    "half the slope": (
+        "gradient.* contradicts the slope",
+        {"gradient": lambda s, r: 0.5 * np.tanh(r)},
+    ),
+    "wrong sign": ("gradient.* contradicts the slope", {"gradient": lambda s, r: -np.tanh(r)}),
     "one slope": ("60 finite numbers from gradient", {"gradient": lambda s, r: 1.0}),
     "NaN": ("60 finite numbers from gradient", {"gradient": lambda s, r: np.nan * r}),
     "no sum": (r"value\(r\); got an array", {"value": lambda s, r: r**2}),
@@ -114,6 +120,8 @@ def test_a_wrong_prox_is_named(data):
     model = RMR(1.0, C=0.5, loss=family(ByProx), max_iter=20_000)
     share = 1.0
     assert model.fit(data.X, data.y).dual_gap_ <= 1e-6
+    for c in (1e-15, 1e15):
+        check_own_parts(ByProx(np.full(60, c)), None, data.y, (5, 4))
     share = 0.5
     with pytest.raises(ValueError, match="the loss ByProx: prox"):
         model.fit(data.X, data.y)

@@ -50,20 +50,13 @@ def check_weights(family: LossFamily, y: Array, c: Array) -> None:
 def _check_loss(loss: Any, y: Array) -> None:
     """Compare the methods at the residuals of a constant and at others of the same size."""
     name = f"the loss {type(loss).__name__}"
+    if not (hasattr(loss, "gradient") or hasattr(loss, "prox")):
+        return  # the solver names what is missing
     spread = float(np.abs(y - np.median(y)).max()) or 1.0
     unit = _number(loss.value(np.ones(len(y))), f"{name} must return one number from value(r)")
     rounding = 1e-13 * abs(unit) if np.isfinite(unit) else 0.0  # of values near r = 0
-    method, slope = "gradient(r)", "gradient(r) is not the slope of value(r)"
-    if not hasattr(loss, "gradient"):
-        method, slope = "prox(v, step)", "prox(v, step) does not minimise value(r) near v"
     for r in (y - np.median(y), spread * np.linspace(-1.0, 1.0, len(y))):
-        if method == "gradient(r)":
-            g = loss.gradient(r)
-        elif hasattr(loss, "prox"):
-            v, r = r, loss.prox(r, STEP)
-            g = (v - r) / STEP
-        else:
-            return  # the solver names what is missing
+        r, g, method = _slope(loss, r, spread)
         value = _number(loss.value(r), f"{name} must return one number from value(r)")
         if value == np.inf:
             continue  # overflow, far from the labels
@@ -75,7 +68,7 @@ def _check_loss(loss: Any, y: Array) -> None:
             room += TOLERANCE * abs(value) * size + rounding
             for step in (h, -h, size * r, -size * r):
                 if loss.value(r + step) < value + float(g @ step) - room:
-                    raise ValueError(f"{name}: {slope}{doubt}.")
+                    raise ValueError(f"{name}: {method} contradicts the slope of value(r){doubt}.")
         conjugate = _number(loss.conjugate(g), f"{name} must return one number from conjugate(g)")
         if _differ(value, conjugate, g * r, rounding):
             raise ValueError(
@@ -85,6 +78,18 @@ def _check_loss(loss: Any, y: Array) -> None:
             )
         if hasattr(loss, "best_intercept"):
             _check_intercept(loss, r, 1e-3 * spread, rounding, name)
+
+
+def _slope(loss: Any, r: Array, spread: float) -> tuple[Array, Array, str]:
+    """Residuals, the slopes there, and the method that states them."""
+    if hasattr(loss, "gradient"):
+        return r, loss.gradient(r), "gradient(r)"
+    step = 1.0
+    for _ in range(2):  # with small factors c, a small step would leave rounding errors only
+        near = loss.prox(r, step)
+        g = (r - near) / step
+        step = 0.1 * spread / (float(np.abs(g).max()) or spread)
+    return near, g, "prox(v, step)"
 
 
 def _check_intercept(loss: Any, r: Array, step: float, rounding: float, name: str) -> None:
