@@ -7,6 +7,7 @@ losses  penalties  barriers        value, prox, conjugate; bounds in interior po
 design  data                       samples as a linear operator; with labels and weights
 unpenalised  covariate_ridge       unpenalised columns, and a ridge on covariates
 problem  model                     the objective with samples, and without
+own_parts                          checks of a user's own losses and penalties
 bases  known_structure  adaptive   other bases of rows and columns; steps that shrink less
 solvers                            from a problem to a certified result; linalg: linear algebra
 thresholds                         problem sizes at which methods change

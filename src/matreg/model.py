@@ -13,6 +13,7 @@ from .data.samples import Samples
 from .design import Design
 from .losses.families import LossFamily
 from .losses.piecewise import PiecewiseLoss
+from .own_parts import check_own_parts, check_weights, is_own
 from .problem import Problem
 from .unpenalised.basis import Basis
 
@@ -65,7 +66,8 @@ class Model:
         if isinstance(losses, PiecewiseLoss) and not losses.fits(len(y)):
             raise ValueError(
                 f"the loss family {type(self.loss).__name__} must return four arrays of the shape "
-                "of y from of(y, c), with lower <= 0 <= upper, epsilon >= 0 and curvature >= 0."
+                "of y from of(y, c), with lower <= 0 <= upper, epsilon >= 0 and curvature >= 0, "
+                "all of them floating point numbers."
             )
         return losses
 
@@ -74,7 +76,11 @@ class Model:
         self.loss.check(samples.y, samples.weights)
         losses = self.losses(samples.y, samples.weights)
         columns = samples.unpenalised(self.fit_intercept)
-        return self.posed(samples.design, self.loss.target(samples.y), losses, columns)
+        target, design = self.loss.target(samples.y), samples.design
+        check_own_parts(losses, self.penalty, target, (design.p, design.q))
+        if is_own(self.loss) and hasattr(losses, "value"):
+            check_weights(self.loss, samples.y, self.C * samples.weights)
+        return self.posed(design, target, losses, columns)
 
     def posed(self, design: Design, y: Array, losses: Any, columns: Basis) -> Problem:
         """The problem on samples of any kind, such as groups of samples, with the given losses."""

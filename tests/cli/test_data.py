@@ -53,6 +53,28 @@ def test_npy_is_mapped_and_labels_come_from_a_file(tmp_path, arrays):
     np.testing.assert_array_equal(named.y, arrays["y"])
 
 
+def test_labels_in_another_order_than_the_samples_are_refused(tmp_path, arrays):
+    """A column with the same names in another order shows that labels belong to other samples."""
+    names = [f"S{k:02d}" for k in range(40)]
+    flat = [["id", *(f"e{k}" for k in range(20))]]
+    flat += [
+        [one, *map(repr, x)]
+        for one, x in zip(names, arrays["X"].reshape(40, -1).tolist(), strict=True)
+    ]
+    (tmp_path / "x.csv").write_text("\n".join(",".join(row) for row in flat))
+    np.savez(tmp_path / "x.npz", X=arrays["X"], id=names)
+    rows = [f"{one},{y!r}" for one, y in zip(names, arrays["y"].tolist(), strict=True)]
+    (tmp_path / "y.csv").write_text("\n".join(["id,age", *rows]))
+    (tmp_path / "turned.csv").write_text("\n".join(["id,age", *rows[::-1]]))
+    for file, options in (("x.npz", []), ("x.csv", ["--shape", "5,4", "--drop", "id"])):
+        options = [tmp_path / file, "--target", "age", *options, "--labels"]
+        np.testing.assert_array_equal(load(*options, tmp_path / "y.csv").y, arrays["y"])
+        with pytest.raises(
+            ValueError, match=r"another order .* 'id', sample 0 .* is S39 there and S00"
+        ):
+            load(*options, tmp_path / "turned.csv")
+
+
 def test_flat_npy_takes_a_shape(tmp_path, arrays):
     np.save(tmp_path / "x.npy", arrays["X"].reshape(40, -1))
     data = load(tmp_path / "x.npy", "--shape", "5,4", labelled=False)

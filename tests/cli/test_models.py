@@ -83,6 +83,16 @@ def test_other_models(name, npz, tmp_path):
     assert type(load_model(path)[0]).__name__ == name.upper()
 
 
+def test_the_score_for_wrong_labels_needs_no_function_in_the_model_file(npz, tmp_path):
+    path = str(tmp_path / "model.skops")
+    options = ["--scoring", "neg_bounded_absolute_error", "--n-taus", "3", "--cv", "3"]
+    assert main(["fit", npz, *options, "-o", path]) == 0
+    model, _ = load_model(path)
+    X = np.load(npz)["X"]
+    assert np.isfinite(model.scorer_(model, X, np.load(npz)["y"]))
+    assert main(["predict", path, npz, "-o", str(tmp_path / "p.csv")]) == 0
+
+
 def test_a_file_with_foreign_classes_is_not_loaded(fitted, npz, tmp_path, capsys):
     from sklearn.pipeline import make_pipeline
     from skops.card import Card

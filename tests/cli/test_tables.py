@@ -171,3 +171,13 @@ def test_columns_of_the_training_that_are_not_there(table, tmp_path, capsys):
         "must have the 20 columns that were in fit; 2 of them are missing, the first is 'e18'"
         in error
     )
+
+
+def test_cells_between_spaces_are_named(table, tmp_path, capsys):
+    """The message does not repeat the whole header line."""
+    path = write(
+        tmp_path / "spaces.csv", [[cell.replace(" ", "") for cell in row] for row in table], " "
+    )
+    assert main(["fit", path, "--target", "cells", "--shape", "5,4"]) == 1
+    said = capsys.readouterr().err
+    assert "separate the cells by commas, semicolons or tabs" in said and len(said) < 300

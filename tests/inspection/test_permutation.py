@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from matreg import RGLM, RMR, SMM
+from matreg import RGLM, RMR, SMM, AdviceWarning
 from matreg.inspection import permutation_map
 from matreg.inspection._p_values import p_value, stepwise_p_values, threshold_of
 from matreg.inspection._refits import refit_coef, warm
@@ -158,6 +158,31 @@ def test_blocks_of_equal_groups_are_exchanged_in_order():
     exchange = Exchange(np.arange(7.0), np.array([0, 1, 0, 1, 2, 2, 2]))
     orders = {tuple(exchange.draw(np.random.RandomState(seed)).tolist()) for seed in range(20)}
     assert orders == {(0, 1, 2, 3, 4, 5, 6), (1, 0, 3, 2, 4, 5, 6)}
+
+
+@pytest.mark.parametrize(
+    ("values", "groups", "number"),
+    [
+        (np.arange(12), np.repeat([0, 1, 2], [3, 3, 6]), 2.0),
+        (np.arange(12), np.repeat([0, 1, 2, 3], 3), 24.0),
+        (np.repeat([0, 1, 0, 1], 3), np.repeat([0, 1, 2, 3], 3), 6.0),
+        (np.repeat([0, 1], 3), None, 20.0),
+    ],
+)
+def test_different_permutations_are_counted(values, groups, number):
+    exchange, rng = Exchange(values, groups), np.random.RandomState(0)
+    assert exchange.distinct == pytest.approx(number)
+    drawn = {values[exchange.draw(rng)].tobytes() for _ in range(500)}
+    assert len(drawn) == number
+
+
+def test_groups_that_allow_too_few_permutations_are_said():
+    """Without a warning, a perfect score of eight people of unequal size looked like chance."""
+    X, y, _ = planted(0)
+    groups = np.repeat([0, 1, 2], [22, 22, 16])
+    model = SMM().fit(X, y > 0.0)
+    with pytest.warns(AdviceWarning, match="groups allow only 2 different permutations"):
+        permutation_map(model, X, y > 0.0, groups=groups, n_permutations=2, cv=2)
 
 
 def test_groups_that_cannot_be_exchanged_are_refused():

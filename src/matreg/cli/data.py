@@ -71,13 +71,16 @@ def load_data(
     labels = {} if args.labels is None else _read_labels(Path(args.labels), asked.target)
     if path.suffix == ".csv":
         table = read_table(path)
+        _refuse_another_order(args.labels, labels, path, table.cells, asked.target)
         if labelled and not labels and asked.target not in table.cells:
             table.column(asked.target, "--target")  # raises
         data = _from_table(table, asked, args.drop, labels, known)
     else:
         if args.drop:
             raise ValueError(f"--drop leaves out columns of a .csv file; got {path}.")
-        data = _from_arrays(read_content(path, asked.samples), path, asked, labels, known)
+        content = read_content(path, asked.samples)
+        _refuse_another_order(args.labels, labels, path, content.arrays, asked.target)
+        data = _from_arrays(content, path, asked, labels, known)
     if labelled and data.y is None:
         alone = path.suffix == ".npy" and args.labels is None
         remedy = "pass them with --labels" if alone else "name them with --target or --labels"
@@ -91,7 +94,7 @@ def load_data(
 
 
 def _read_labels(path: Path, target: str) -> dict[str, Any]:
-    """Labels of a separate file, as a dict with the one key `target`."""
+    """Labels of a separate file, under the name `target`, and the other columns of a table."""
     if path.suffix == ".npy":
         with numpy_file(path):
             return {target: np.load(path, allow_pickle=False)}
@@ -99,11 +102,34 @@ def _read_labels(path: Path, target: str) -> dict[str, Any]:
         table = read_table(path)
         # A single column may have any name.
         name = next(iter(table.cells)) if len(table.cells) == 1 else target
-        return {target: table.column(name, "--target")}
+        return {target: table.column(name, "--target"), **table.cells}
     if path.suffix == ".txt":
         words = path.read_text(encoding="utf-8-sig").split()
         return {target: to_numbers_or_words(words, commas=True)}
     raise ValueError(f"--labels must be an .npy, .csv or .txt file; got {path}.")
+
+
+def _refuse_another_order(
+    labels: str | None,
+    columns: Mapping[str, Any],
+    path: Path,
+    beside: Mapping[str, Any],
+    target: str,
+) -> None:
+    """Compare columns, such as names of samples, that the files of labels and samples share."""
+    for name in columns.keys() & beside.keys() - {target}:
+        if np.shape(beside[name]) != np.shape(columns[name]):
+            continue
+        theirs, ours = list(columns[name]), [str(one) for one in beside[name][:]]
+        if theirs != ours and sorted(theirs) == sorted(ours):
+            k = next(
+                k for k, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other
+            )
+            raise ValueError(
+                f"{labels} has the samples in another order than {path}: in {name!r}, sample {k} "
+                f"(counted from 0) is {theirs[k]} there and {ours[k]} here. Labels are taken line "
+                "by line: sort both files in the same way."
+            )
 
 
 def _from_arrays(

@@ -44,6 +44,11 @@ class Table:
         left = list(self.cells)
         if close := get_close_matches(name, left, 3):
             return f"no column {name!r}: name one that is there, such as {', '.join(close)},"
+        if len(left) == 1 and len(left[0].split()) > 1:
+            return (
+                f"only the column {left[0][:30]!r}: separate the cells by commas, semicolons or "
+                f"tabs, and name the column {name!r}"
+            )
         some = ", ".join(left) if len(left) < 5 else f"{', '.join(left[:2])}, ..., {left[-1]}"
         return f"no column {name!r}: its header line has {some}. Name one of them"
 

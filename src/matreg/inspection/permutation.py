@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 from sklearn.utils import check_random_state, check_scalar
 
 from .._runtime.progress import Line, span, without_progress
@@ -189,6 +190,7 @@ def permutation_map(
     check_length(y, int(np.shape(X)[0]))
     rng = check_random_state(random_state)
     exchange = Exchange(y, None if groups is None else check_groups(groups, len(y)))
+    _warn_of_few(exchange, null, alpha)
     orders = [exchange.draw(rng) for _ in range(n_permutations)]
     folds = folds_of(cv, model, X, y, groups)
     Z = as_numbers(model, covariates, len(y))
@@ -265,6 +267,23 @@ def _what_is_permuted(model: Any) -> str:
     return "residuals" if linear_part(model).model._loss().labels == "numbers" else "labels"
 
 
+def _warn_of_few(exchange: Exchange, null: str, alpha: float) -> None:
+    """Warn if groups allow too few permutations for a p-value below alpha."""
+    if exchange.groups is None:
+        return
+    possible = {"the score": exchange.distinct}
+    possible["entries"] = 2.0 ** len(exchange.members) if null == "residuals" else exchange.distinct
+    few = {name: number for name, number in possible.items() if alpha * number < 1.0}
+    if few:
+        warn(
+            f"groups allow only {min(few.values()):.0f} different permutations, so that no p-value "
+            f"of {' or '.join(few)} is likely to be below alpha={alpha:g}, whatever the samples. "
+            "More groups allow more; so do groups of the same size, if labels differ within "
+            "groups. If samples within a group may be exchanged, permutation_test_score of "
+            "scikit-learn with these groups tests the score."
+        )
+
+
 def _says_nothing(maps: Array) -> bool:
     """Whether W is zero in most fits to permuted labels, and warn if so.
 
@@ -326,7 +345,7 @@ class Exchange:
     """
 
     def __init__(self, values: Array, groups: Indices | None) -> None:
-        self.n, self.groups = len(values), groups
+        self.n, self.values, self.groups = len(values), values, groups
         self.constant = False
         if groups is None:
             return
@@ -338,6 +357,15 @@ class Exchange:
                 "groups must be exchangeable: labels that are the same within each group, or at "
                 f"least two groups of the same size; got sizes {sorted(self.sizes.tolist())}."
             )
+
+    @property
+    def distinct(self) -> float:
+        """Number of different results, or an upper bound if they may coincide."""
+        if self.groups is not None and not self.constant:
+            return float(np.exp(gammaln(np.unique_counts(self.sizes).counts + 1.0).sum()))
+        units = self.values if self.groups is None else [self.values[m[0]] for m in self.members]
+        counts = np.unique(units, return_counts=True)[1]
+        return float(np.exp(gammaln(counts.sum() + 1.0) - gammaln(counts + 1.0).sum()))
 
     def draw(self, rng: RandomState) -> Indices:
         """Index of the sample whose value each sample gets."""

@@ -361,6 +361,19 @@ def in_units(family: LossFamily, number: Any) -> LossFamily:
     number : callable
         Maps the parameter's name, its given value and the multiple of "scale" to a number.
     """
+    if absent := [name for name in family.units if not hasattr(family, name)]:
+        raise ValueError(
+            f"the loss family {type(family).__name__} has no parameter {absent[0]!r}, which is a "
+            "key of its units."
+        )
+    for one in fields(family):
+        given = getattr(family, one.name)
+        if isinstance(given, str) and "scale" in given and one.name not in family.units:
+            raise ValueError(
+                f"the loss family {type(family).__name__} must say what {one.name}={given!r} is: "
+                f'units = {{"{one.name}": 0.1}} makes "scale" a tenth of the median absolute '
+                "deviation of the labels."
+            )
     words = {
         name: number(name, getattr(family, name), multiple)
         for name, multiple in family.units.items()

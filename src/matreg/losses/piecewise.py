@@ -63,8 +63,9 @@ class PiecewiseLoss:
 
     def fits(self, n: int) -> bool:
         """Whether there are four numbers for each of n samples, within their ranges."""
-        if any(np.shape(number) != (n,) for number in self._numbers):
-            return False
+        for number in self._numbers:
+            if np.shape(number) != (n,) or getattr(number, "dtype", np.dtype(int)).kind != "f":
+                return False
         least = (-self.lower, self.upper, self.epsilon, self.curvature)
         return n == 0 or all(number.min() >= 0.0 for number in least)  # False for NaN
 

@@ -52,8 +52,8 @@ def tried_on_part(search: Search, blocks: Blocks, given: FitInput) -> SearchOutc
         on_part.taus = noisier * check_grid("taus", search.taus)
     groups = None if given.groups is None else np.asarray(given.groups)[index]
     tried = on_part._score_candidates(part, groups, given.sample_weight is not None)
-    if hasattr(on_part, "scorer_"):
-        search.scorer_ = on_part.scorer_
+    if hasattr(on_part, "score_scale_"):
+        search.score_scale_ = on_part.score_scale_
     return tried._replace(
         candidates=[one.scaled(1.0 / noisier) for one in tried.candidates],
         samples=blocks.reweighed(search._weigh(*blocks.given)),

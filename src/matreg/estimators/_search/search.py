@@ -47,7 +47,7 @@ from .selection import table_of, warn_at_edges
 # Share of the time of a search that its folds are expected to take; the rest is the last fit.
 SEARCHED = 0.9
 # Attributes of a search that the chosen model does not have.
-SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_", "scorer_")
+SEARCH = ("cv_results_", "best_index_", "best_score_", "taus_", "cv_samples_", "score_scale_")
 
 
 @parametrised
@@ -135,6 +135,11 @@ class Search(MatrixEstimator):
         own = {*self.get_params(deep=False), *SEARCH}
         model.__dict__.update({name: one for name, one in vars(self).items() if name not in own})
         return with_numbers(model)
+
+    @property
+    def scorer_(self) -> Any:
+        """The scorer of the bounded absolute error, with the scale of the last search."""
+        return bounded_scorer(self.score_scale_)
 
     def _adopt(self, model: MatrixEstimator) -> None:
         """Take the fitted attributes of the chosen model."""
@@ -277,7 +282,8 @@ class Search(MatrixEstimator):
             if samples.table is not None:
                 apart = [samples.part(*one) for one in each_label(samples)]
             noise = np.mean([self._noise(one) for one in apart])
-            scorer = self.scorer_ = bounded_scorer(float(noise))
+            self.score_scale_ = float(noise)
+            scorer = self.scorer_
         else:
             if isinstance(self.scoring, str):
                 check_score_name(self.scoring, bounded=False)
