@@ -11,7 +11,7 @@ from sklearn.model_selection import (
     LeaveOneOut,
 )
 
-from matreg import GRMRCV, RMRCV, SMMCV, AdviceWarning
+from matreg import GRMRCV, RGLMCV, RMRCV, SMMCV, AdviceWarning
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._search import rounds
 
@@ -183,3 +183,10 @@ def test_a_score_that_warns_of_bad_predictions_is_not_tried_on_those(data, k):
         warnings.simplefilter("ignore", AdviceWarning)
         model = SMMCV([1e-3, 1e-2], C=1.0, cv=3, scoring="precision_macro").fit(X, y)
     assert model.best_score_ == 1.0
+
+
+@pytest.mark.parametrize("search", [SMMCV(), RGLMCV(family="binomial")])
+def test_the_bounded_score_is_not_for_classes(search, data):
+    search.set_params(scoring="neg_bounded_absolute_error")
+    with pytest.raises(ValueError, match="a score for searches over regressors"):
+        search.fit(data.X, data.y > 0.0)
