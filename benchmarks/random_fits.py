@@ -53,25 +53,12 @@ def complaints_after(claim: Claim, rounds: int) -> list[str]:
     if not (np.isfinite(W).all() and (np.isfinite(beta).all() or not claim.whole)):
         return ["not finite"]
     f = flat @ W.ravel() + claim.columns @ claim.gamma
-    beside = 0.5 * float(claim.ridges @ claim.gamma**2)
     loss, conjugate, lower, upper, labels = loss_of(claim, f, beta)
-    singular = np.linalg.svd(W, compute_uv=False)
-    nuclear = tau * (float(singular.sum()) + float(np.sum(claim.l1 * np.abs(W))))
-    square = 0.5 * float(singular @ singular)
-    ridge = 0.0 if claim.name == "RGLM" else 1.0
-    if claim.share and square and tau > 0.0:  # it is in proportion to tau
-        ridge = max((claim.objective - loss - nuclear - beside) / square, 0.0)
-    elif claim.share and tau > 0.0:
+    found = primal_of(claim, loss)
+    if found is None:
         return out
-    primal = loss + ridge * square + nuclear + beside
-    # What the rounding of the residuals may cost.
-    slope = claim.s if claim.name == "RGLM" else claim.of.C_ * claim.s
-    if claim.kind == "normal":
-        slope = slope * (1.0 + np.abs(claim.y - f))
-    size = 1.0 + np.abs(labels) + np.abs(f) + np.asarray(claim.y, dtype=float) ** 2
-    size += (norms(flat) + claim.outliers) * np.linalg.norm(W)
-    size += float(np.sum(np.abs(claim.means * claim.gamma)))
-    rounding = 1e-14 * slope * size
+    primal, ridge = found
+    rounding = rounding_of(claim, flat, f, labels)
     noise = float(rounding.sum())
     least, most = (primal + part for part in claim.cleaning)
     slack = ROUNDING * abs(most) + noise
@@ -110,6 +97,32 @@ def complaints_after(claim: Claim, rounds: int) -> list[str]:
         if primal - bound > claim.gap * abs(primal) + rough * terms + noise:
             out.append(f"gap {claim.gap:.1e}, is {(primal - bound) / abs(primal):.1e}")
     return out
+
+
+def primal_of(claim: Claim, loss: float) -> tuple[float, float] | None:
+    """Objective and ridge; None if the ridge is in proportion to tau and W = 0 does not tell it."""
+    W, tau = claim.W, claim.tau
+    beside = 0.5 * float(claim.ridges @ claim.gamma**2)
+    singular = np.linalg.svd(W, compute_uv=False)
+    nuclear = tau * (float(singular.sum()) + float(np.sum(claim.l1 * np.abs(W))))
+    square = 0.5 * float(singular @ singular)
+    ridge = 0.0 if claim.name == "RGLM" else 1.0
+    if claim.share and tau > 0.0:
+        if not square:
+            return None
+        ridge = max((claim.objective - loss - nuclear - beside) / square, 0.0)
+    return loss + ridge * square + nuclear + beside, ridge
+
+
+def rounding_of(claim: Claim, flat: Any, f: Any, labels: Any) -> Any:
+    """What the rounding of each residual may cost."""
+    slope = claim.s if claim.name == "RGLM" else claim.of.C_ * claim.s
+    if claim.kind == "normal":
+        slope = slope * (1.0 + np.abs(claim.y - f))
+    size = 1.0 + np.abs(labels) + np.abs(f) + np.asarray(claim.y, dtype=float) ** 2
+    size += (norms(flat) + claim.outliers) * np.linalg.norm(claim.W)
+    size += float(np.sum(np.abs(claim.means * claim.gamma)))
+    return 1e-14 * slope * size
 
 
 def priced(Z: Any, tau: float, l1: Any, ridge: float, rounds: int) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from sklearn.base import is_classifier
@@ -83,6 +84,27 @@ def test_import_loads_no_solver_until_it_is_used():
         "assert not loaded(); matreg.RMR; assert loaded()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+INTERRUPTED = """
+import runpy, sys
+
+class CtrlC:
+    def find_spec(self, name, *_):
+        if name == "matreg.cli.fit":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, CtrlC())
+runpy.run_module("matreg", run_name="__main__")
+"""
+
+
+def test_a_command_that_is_interrupted_while_it_is_imported_says_so():
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "matreg: interrupted\n")
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text()
+    assert 'matreg = "matreg.__main__:run"' in text
 
 
 STRICT = """

@@ -93,6 +93,14 @@ def test_bad_words(word, capsys):
     assert "must be a number, 'scale' or a multiple of it" in capsys.readouterr().err
 
 
+def test_a_decimal_comma_is_two_values_and_said_to_be(capsys):
+    assert make("--tau", "0,5").taus == [0.0, 5.0]
+    said = "matreg: 0,5 means two values. Write 0.5 for a decimal number.\n"
+    assert capsys.readouterr().err == said
+    make("--tau", "0.5,5", "--C", "1,2,5")
+    assert capsys.readouterr().err == ""
+
+
 def test_a_word_for_tau_says_that_nothing_is_chosen(capsys):
     make("--tau", "scale")
     assert "cross-validation chooses nothing" in capsys.readouterr().err

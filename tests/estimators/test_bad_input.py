@@ -25,6 +25,7 @@ PARAMETERS = {
         *[("fit_intercept", v) for v in ("yes", 2)],
         *[("warm_start", v) for v in ("no", 2)],
         *[("matrix_shape", v) for v in (6, "3x2")],
+        *[("n_jobs", v) for v in (0, 1.5)],
     ],
 }
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import (
     LeaveOneOut,
 )
 
-from matreg import GRMRCV, RMRCV, SMMCV, AdviceWarning
+from matreg import GRMRCV, RGLMCV, RMRCV, SMMCV, AdviceWarning
 from matreg.datasets import make_matrix_regression
 from matreg.estimators._search import rounds
 
@@ -153,6 +153,8 @@ def test_a_choice_at_the_edge_of_its_grid_is_reported(data):
         RMRCV([10.0, 1e3, 1e4], **PAPER, cv=3).fit(data.X, data.y)
     with pytest.warns(UserWarning, match=r"The choice C=.* is the largest of the 3 values tried"):
         RMRCV(n_taus=5, C=[1e-4, 1e-3, 1e-2], cv=3).fit(data.X, data.y)
+    with pytest.warns(UserWarning, match="Pass limit with values beyond in Python; the command"):
+        GRMRCV([10.0], limit=[0.1, 0.5, 3.0], **PAPER, cv=3).fit(data.X, data.y)
 
 
 def test_an_edge_where_the_score_is_flat_is_not_reported(data):
@@ -183,3 +185,10 @@ def test_a_score_that_warns_of_bad_predictions_is_not_tried_on_those(data, k):
         warnings.simplefilter("ignore", AdviceWarning)
         model = SMMCV([1e-3, 1e-2], C=1.0, cv=3, scoring="precision_macro").fit(X, y)
     assert model.best_score_ == 1.0
+
+
+@pytest.mark.parametrize("search", [SMMCV(), RGLMCV(family="binomial")])
+def test_the_bounded_score_is_not_for_classes(search, data):
+    search.set_params(scoring="neg_bounded_absolute_error")
+    with pytest.raises(ValueError, match="a score for searches over regressors"):
+        search.fit(data.X, data.y > 0.0)

@@ -11,6 +11,7 @@ import matreg
 from matreg import RGLM, RGLMCV, RMR, RMRCV, SMM
 from matreg._runtime import progress
 from matreg.datasets import make_matrix_regression
+from terminals import Terminal
 
 DATA = make_matrix_regression(40, (4, 3), noise_scale=0.5, random_state=0)
 X, Y = DATA.X, DATA.y
@@ -65,12 +66,6 @@ def test_a_path_prints_one_line():
 
 
 def test_the_search_for_defaults_shows_a_line(monkeypatch):
-    import io
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     stream = Terminal()
     monkeypatch.setattr(progress, "PATIENCE", 0.02)
     monkeypatch.setattr(sys, "stderr", stream)

@@ -8,40 +8,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
-from matreg import GRMR, GRMRCV, GSMM, GSMMCV, RGLM, RGLMCV, RMR, RMRCV, SMM, SMMCV
+from left_out_models import BASES, N, age, aged, data, models_without, new, true_decisions
+from matreg import GRMR, GRMRCV, GSMM, RGLM, RGLMCV, RMR, RMRCV, SMM
 from matreg.adaptive import reweighted_bases
-from matreg.bases import smooth_basis
-from matreg.datasets import make_matrix_regression
 from matreg.linalg.factors import svd
-
-N = 30
-data = make_matrix_regression(N, (5, 4), rank=1, noise_scale=1.0, random_state=0)
-new = make_matrix_regression(300, (5, 4), coef=data.coef, noise_scale=1.0, random_state=1)
-
-
-age = np.random.default_rng(0).standard_normal((N, 2)) + data.X[:, 0, :2]
-aged = data.y + age @ [1.0, -2.0]
-BASES = {"row_basis": smooth_basis(5, 3.0), "column_basis": smooth_basis(4, 2.0)}
-
-
-def models_without(model, X, y, Z=None, every=1):
-    """The model fitted without each sample, or some of them."""
-    for i in range(0, len(y), every):
-        rest = np.arange(len(y)) != i
-        beside = {} if Z is None else {"covariates": Z[rest]}
-        yield clone(model).set_params(tol=1e-8).fit(X[rest], y[rest], **beside)
-
-
-def true_decisions(model, X, y, Z=None, every=1):
-    """Decisions on each sample, or some of them, by the model fitted without it."""
-    models = models_without(model, X, y, Z, every)
-    Xs, Zs = X[::every], None if Z is None else Z[::every]
-    return np.array(
-        [
-            one._decide(Xs[i : i + 1], None if Z is None else Zs[i : i + 1])[0]
-            for i, one in enumerate(models)
-        ]
-    )
 
 
 @pytest.mark.parametrize(
@@ -273,93 +243,6 @@ def test_what_one_fit_does_not_tell_is_refused_with_a_remedy():
         RMRCV(l1=[0.0, 0.5], cv="loo").fit(data.X, data.y)
 
 
-SCORED = {"n_taus": 5, "scoring": "neg_mean_absolute_error"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", [RMRCV(C=1.0, epsilon=0.3, **SCORED), RGLMCV(**SCORED)])
-def test_a_search_leaves_out_single_samples(model):
-    from sklearn.model_selection import LeaveOneOut
-
-    ours = clone(model).set_params(cv="loo").fit(data.X, data.y).cv_results_
-    true = clone(model).set_params(cv=LeaveOneOut()).fit(data.X, data.y).cv_results_
-    assert "split0_test_score" in ours
-    assert "split1_test_score" not in ours
-    tried = ~np.isnan(ours["mean_test_score"])
-    both = tried & ~np.isnan(true["mean_test_score"])
-    assert both.any()
-    np.testing.assert_allclose(
-        ours["mean_test_score"][both], true["mean_test_score"][both], rtol=0.05
-    )
-    assert (ours["se_test_score"][tried] > 0.0).all()
-    assert (ours["loo_doubt"][tried] <= 0.05).all()
-
-
-def test_a_search_says_where_it_is_not_to_be_trusted(monkeypatch):
-    from matreg.estimators._search import left_out
-
-    model = RGLMCV(ridge=0.0, n_taus=5, cv="loo", scoring="neg_mean_absolute_error")
-    trusted = clone(model).fit(data.X, data.y)
-    monkeypatch.setattr(left_out, "REFITS", 7)
-    monkeypatch.setattr(left_out, "TRUSTED", 1e-4)
-    with pytest.warns(
-        UserWarning, match=r"in doubt: for \d+ of the \d+ candidates .* such as cv=5"
-    ):
-        clone(model).fit(data.X, data.y)
-    monkeypatch.setattr("matreg.solvers.loo.residuals.follows", lambda problem: False)
-    with pytest.warns(UserWarning, match="error is not estimated. Pass a number of folds"):
-        many = clone(model).fit(data.X, data.y)
-    assert np.isnan(many.cv_results_["loo_doubt"]).all()
-    assert "loo_doubt" not in RGLMCV(ridge=0.0, n_taus=2).fit(data.X, data.y).cv_results_
-    assert np.nanmax(trusted.cv_results_["loo_doubt"]) < 0.05
-
-
-@pytest.mark.slow
-def test_a_search_of_classes_leaves_out_single_samples():
-    y = np.digitize(data.y, [-2.0, 2.0])
-    weights = np.ones(N)
-    weights[:2] = 0.0
-    model = SMMCV(n_taus=4, C=1.0, cv="loo").fit(data.X, y, sample_weight=weights)
-    scores = model.cv_results_["mean_test_score"]
-    assert scores.shape == (4,)
-    assert model.best_score_ == scores.max()
-    plain, right = SMM(model.tau_, C=1.0), []
-    for i in range(2, N):
-        rest = np.setdiff1d(np.arange(2, N), i)
-        right.append(plain.fit(data.X[rest], y[rest]).predict(data.X[[i]])[0] == y[i])
-    assert model.best_score_ == pytest.approx(np.mean(right))
-
-
-def test_single_samples_of_groups_are_not_left_out():
-    with pytest.raises(ValueError, match="samples of a group have to be left out together"):
-        RMRCV(cv="loo").fit(data.X, data.y, groups=np.arange(N) % 3)
-    with pytest.raises(ValueError, match="halving drops candidates fold by fold"):
-        GRMRCV(cv="loo", halving=True).fit(data.X, data.y)
-    with pytest.raises(ValueError, match='adaptive must be 0 with cv="loo"'):
-        GRMRCV(cv="loo", adaptive=1).fit(data.X, data.y)
-
-
-def test_a_search_that_cleans_leaves_out_single_samples():
-    weights = np.ones(N)
-    weights[:2] = 0.0
-    model = GRMRCV([5.0, 8.0], C=1.0, epsilon=0.3, limit=4.0, cv="loo", one_standard_error=True)
-    model.set_params(scoring="neg_mean_absolute_error").fit(data.X, data.y, sample_weight=weights)
-    assert len(model.cv_results_["mean_test_score"]) == 4
-    assert (model.cv_results_["loo_doubt"] < 0.05).all()
-    best = model.best_estimator_
-    plain = RMR(model.tau_, C=1.0, epsilon=0.3)
-    true = true_decisions(plain, best.X_clean_[2:], data.y[2:])
-    assert -model.best_score_ == pytest.approx(np.abs(data.y[2:] - true).mean(), rel=0.1)
-
-
-@pytest.mark.parametrize("levels", [[0.0], [-2.0, 2.0]])
-def test_a_search_of_classes_that_cleans_leaves_out_single_samples(levels):
-    y = np.digitize(data.y, levels)
-    model = GSMMCV([2.0], C=0.3, limit=4.0, gamma=30.0, cv="loo").fit(data.X, y)
-    plain = SMMCV([2.0], C=0.3, cv="loo").fit(model.best_estimator_.X_clean_, y)
-    assert model.best_score_ == pytest.approx(plain.best_score_, abs=1.5 / N)
-
-
 def test_missing_labels():
     """A sample without the label has weight zero, a prediction, and no residual."""
     both = np.column_stack([data.y, -data.y])
@@ -389,13 +272,6 @@ def test_intervals_of_counts_are_not_negative():
     lower, upper = result.predict_interval(data.X, 0.8)
     assert lower.min() == 0.0
     assert (upper > lower).all()
-
-
-@pytest.mark.parametrize("search", [SMMCV(), RGLMCV(family="binomial")])
-def test_the_bounded_score_is_not_for_classes(search):
-    search.set_params(scoring="neg_bounded_absolute_error")
-    with pytest.raises(ValueError, match="a score for searches over regressors"):
-        search.fit(data.X, data.y > 0.0)
 
 
 @pytest.mark.parametrize("seed", [20, 24, 29])

@@ -1,5 +1,6 @@
 """Warnings that say what happened."""
 
+import re
 import warnings
 
 import numpy as np
@@ -15,24 +16,39 @@ DATA = make_matrix_regression(40, (5, 4), noise_scale=0.5, random_state=0)
 
 
 def test_zero_coefficients_name_tau_max():
-    with pytest.warns(UserWarning, match=r"W = 0.*tau=1e\+06 is at or above tau_max="):
+    with pytest.warns(UserWarning, match=r"W = 0.*tau=1e\+06 is at or above tau_max"):
         RMR(1e6).fit(DATA.X, DATA.y)
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_zero_coefficients_of_classes_name_tau_max(k):
     y = np.digitize(DATA.y, np.quantile(DATA.y, [0.3, 0.6][: k - 1]))
-    with pytest.warns(UserWarning, match=r"W = 0.*tau=1e\+06 is at or above tau_max="):
+    with pytest.warns(UserWarning, match=r"W = 0.*tau=1e\+06 is at or above tau_max"):
         SMM(1e6).fit(DATA.X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SMM().fit(DATA.X, y)
 
 
+@pytest.mark.parametrize(("factor", "asked"), [(1.01, [(1.0,), ()]), (1e6, [(1.0,)])])
+def test_tau_max_is_as_accurate_as_its_sentence_needs(monkeypatch, factor, asked):
+    """Far above tau_max any upper bound suffices; below the rough bound a tight one decides."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((300, 4, 4)), rng.integers(0, 2, 300)
+    least = tau_max(SMM(C=1.0), X, y)
+    computed, seen = SMM._tau_max, []
+    monkeypatch.setattr(SMM, "_tau_max", lambda *data: seen.append(data[4:]) or computed(*data))
+    with pytest.warns(UserWarning, match=r"W = 0.*is at or above tau_max, ") as told:
+        SMM(factor * least, C=1.0).fit(X, y)
+    stated = float(re.search(r"which is at most (\S+)\. ", str(told[0].message))[1])
+    assert 0.999 * least <= stated <= factor * least
+    assert seen == asked
+
+
 def test_zero_coefficients_name_the_tolerance():
     """A thousandth below tau_max a W that is not zero gains less than the tolerance."""
     tau = 0.999 * tau_max(RMR(), DATA.X, DATA.y)
-    with pytest.warns(UserWarning, match=r"W = 0.*is below tau_max=.*Lower tau or tol"):
+    with pytest.warns(UserWarning, match=r"W = 0.*is below tau_max, .*Lower tau or tol"):
         RMR(tau, tol=1e-2).fit(DATA.X, DATA.y)
 
 

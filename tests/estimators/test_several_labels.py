@@ -229,6 +229,14 @@ def test_what_one_choice_cannot_do_is_refused(data, tmp_path):
         RGLMCV(tau_per_label=False).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), Y)
 
 
+def test_a_score_needs_the_number_of_labels_of_fit(data):
+    X, Y, _ = data
+    with pytest.raises(ValueError, match="different number of output"):
+        RMR().fit(X, Y[:, 0]).score(X, Y)
+    with pytest.raises(ValueError, match="different number of output"):
+        RMR().fit(X, Y).score(X, Y[:, 0])
+
+
 def test_tables_and_words_of_several_problems_are_lists_whatever_makes_them_several(data):
     X, Y, _ = data
     classes = np.digitize(Y[:, 0], np.quantile(Y[:, 0], [0.3, 0.6]))

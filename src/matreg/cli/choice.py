@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import sys
 from typing import Any
 
@@ -86,6 +87,9 @@ def is_search(args: argparse.Namespace, chosen: str) -> bool:
 
 def numbers_or_words(text: str) -> list[float | str]:
     """Numbers and words such as ``0.1*scale``, separated by commas."""
+    if re.fullmatch(r"\d+,\d+", text):
+        meant = text.replace(",", ".")
+        say(f"matreg: {text} means two values. Write {meant} for a decimal number.", sys.stderr)
     return [_number_or_word(part.strip()) for part in text.split(",")]
 
 

@@ -34,12 +34,16 @@ EXAMPLES = """examples:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    add_data_options(parser)
+    add_data_options(parser, fitted=False)
     _add_model_options(parser)
     _add_search_options(parser)
     parser.add_argument("-v", "--verbose", action="count", default=0, help="report progress")
     parser.add_argument(
-        "-o", "--out", default="model.skops", metavar="FILE", help="model file, .skops"
+        "-o",
+        "--out",
+        default="model.skops",
+        metavar="FILE",
+        help="model file that is written, .skops (default: model.skops)",
     )
 
 
@@ -51,13 +55,17 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "rglm: squared loss, or a --family; smm: classes (default where labels are words); "
         "gsmm: classes of samples that may be wrong or have gaps",
     )
-    for name in ("tau", "C", "epsilon"):
+    for name, meaning in (
+        ("tau", "weight of the penalty, which lowers the rank"),
+        ("C", "weight of the errors on the samples"),
+        ("epsilon", "size up to which errors cost nothing"),
+    ):
         parser.add_argument(
             f"--{name}",
             type=numbers_or_words,
             metavar="VALUE",
-            help=f"{name}: a number, scale, a multiple such as 0.1*scale, or several to choose "
-            "from, separated by commas",
+            help=f"{meaning}: a number; scale, which follows the units of the data; a multiple "
+            "such as 0.1*scale; or several to choose from, such as 0.5,1,2",
         )
     parser.add_argument(
         "--loss",
@@ -87,14 +95,21 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--cv", type=int, metavar="K", help="number of folds (default 5); 0 chooses nothing"
+        "--cv",
+        type=int,
+        metavar="K",
+        help="number of folds of the cross-validation (default: 5); with 0 there is none, and "
+        "parameters that are not given have their defaults",
     )
     parser.add_argument(
         "--scoring", metavar="NAME", help="score to choose by, named as in scikit-learn or matreg"
     )
     parser.add_argument("--n-taus", type=int, metavar="N", help="number of values of tau to try")
     parser.add_argument(
-        "--jobs", type=int, metavar="N", help="number of folds to fit at the same time"
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="number of folds to fit at the same time; -1: one per core",
     )
 
 

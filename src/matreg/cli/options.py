@@ -12,36 +12,43 @@ class Help(argparse.HelpFormatter):
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
-def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Add the file of the samples, and the options that name its parts."""
+def add_data_options(parser: argparse.ArgumentParser, *, fitted: bool = True) -> None:
+    """Add the file of the samples, and the options that name its parts.
+
+    If there is a fitted model, the names of its data are the defaults.
+    """
+    usual = "default: that of MODEL, or " if fitted else "default: "
+    same = " (default: those of MODEL)" if fitted else ""
     parser.add_argument(
         "data",
         metavar="DATA",
-        help="samples: .npz with X, y, groups and coordinates; .npy (not read into memory) with "
-        "--labels; .csv with one flat sample per line and a header, cells separated by commas, "
-        "semicolons or tabs; .h5; a zarr folder; netCDF, one .nc file or a folder of them",
+        help="samples: .npz with X, y, groups, and coordinates of rows and columns; .npy (not read "
+        "into memory), with labels from --labels; .csv with one flat sample per line and a header, "
+        "cells separated by commas, semicolons or tabs; .h5; a zarr folder; netCDF, one .nc file "
+        "or a folder of them",
     )
     parser.add_argument(
         "--target",
         metavar="NAME",
-        help="array or column with the labels (default: that of the model, or y)",
+        help=f"array or column with the labels ({usual}y)",
     )
     parser.add_argument(
         "--samples",
         metavar="NAME",
-        help="array with the samples (default: that of the model, or X)",
+        help=f"array with the samples ({usual}X)",
     )
     parser.add_argument(
         "--groups",
         metavar="NAME",
-        help="array or column with the group of each sample; folds keep groups together",
+        help="array or column with the group of each sample, such as its day; cross-validation "
+        f"keeps the samples of a group together ({usual}groups, if there is such an array)",
     )
     parser.add_argument(
         "--covariates",
         type=names,
         metavar="NAME,NAME",
         help="arrays or columns whose coefficients have no penalty, such as age,sex; words become "
-        "one column per category (default: those of the model)",
+        f"one column per category{same}",
     )
     parser.add_argument(
         "--labels", metavar="FILE", help="another file with the labels: .npy, .csv or .txt"
@@ -50,7 +57,7 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         "--shape",
         type=matrix_shape,
         metavar="P,Q",
-        help="rows and columns of flat samples (default: those of the model)",
+        help=f"numbers of rows and columns of flat samples{same}",
     )
     parser.add_argument(
         "--drop",

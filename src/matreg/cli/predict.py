@@ -17,8 +17,8 @@ HELP = "predict the labels of new samples"
 DESCRIPTION = (
     "Write the predicted label of each sample: a .csv file with the number of the "
     "sample and the label itself where the data has it, or an .npy file of the predictions "
-    "alone. Names, shape and coordinates are those of the model: samples are transposed by "
-    "name, and other coordinates are refused."
+    "alone. Names, shape and coordinates are those of the model: samples that have its rows as "
+    "columns are transposed if the axes have names, and samples with other coordinates are refused."
 )
 EXAMPLES = """examples:
   matreg predict model.skops new.npz -o predictions.csv
@@ -32,7 +32,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="file that matreg fit has written")
     add_data_options(parser)
     parser.add_argument(
-        "-o", "--out", default="predictions.csv", metavar="FILE", help=".csv or .npy"
+        "-o",
+        "--out",
+        default="predictions.csv",
+        metavar="FILE",
+        help="file that is written, .csv or .npy (default: predictions.csv)",
     )
 
 

@@ -16,9 +16,12 @@ DESCRIPTION = (
     "the choice of parameters, labels and samples that look wrong, the certificate."
 )
 FOLDS = (
-    "number of folds; 0 fits nothing and scores the training samples (default: leave-one-out "
-    "predictions computed from the model, or 5 folds where these are not reliable)"
+    "number of folds for the score and the predictions: the model is fitted again without each "
+    "fold and predicts the samples of this fold. With 0 the model predicts the samples that it was "
+    "fitted to, and the score is too good. The default is leave-one-out, by a formula that needs "
+    "no further fit; if there are groups, or the formula is not reliable, it is 5 folds"
 )
+OUT = "page that is written, .html (default: report.html)"
 EXAMPLES = """examples:
   matreg report model.skops data.npz -o report.html
   matreg report model.skops data.npz --cv 0             predictions of the training samples
@@ -31,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_data_options(parser)
     parser.add_argument("--cv", type=int, metavar="K", help=FOLDS)
     parser.add_argument("--title", help="heading of the page")
-    parser.add_argument("-o", "--out", default="report.html", metavar="FILE", help=".html")
+    parser.add_argument("-o", "--out", default="report.html", metavar="FILE", help=OUT)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -197,7 +197,6 @@ def permutation_map(
     with Line("permutations"):
         with without_progress():
             start = warm(model, X, y, Z)
-
             labels = changed = [(y[order], take(Z, order)) for order in orders]
             if null == "residuals":
                 residual = y - _out_of_fold(model, X, y, Z, folds)
@@ -207,12 +206,7 @@ def permutation_map(
             tasks = [(start, X, *one) for one in changed]
         with span(0.2, 0.4):
             maps = np.array(list(refits(refit_coef, tasks, "permutations", n_jobs, verbose)))
-        statistics = np.abs(maps - maps.mean(axis=0)) if null == "residuals" else np.abs(maps)
-        corrected = stepwise_p_values(np.abs(coef), statistics)
-        threshold = threshold_of(statistics[:, corrected > alpha], alpha)
-        if null == "labels" and _says_nothing(maps):
-            corrected, threshold = np.ones_like(coef), float("inf")
-
+        corrected, threshold, max_null = _tests_of_entries(coef, maps, null, alpha)
         plain = at_chosen_parameters(model)
         scored = [(plain, X, *one, folds, scoring) for one in [(y, Z), *labels]]
         with span(0.4, 1.0):
@@ -224,11 +218,23 @@ def permutation_map(
         threshold=threshold,
         alpha=alpha,
         null=null,
-        max_null=statistics.max(axis=(1, 2)),
+        max_null=max_null,
         score=score,
         score_null=score_null,
         score_p_value=p_value(score, score_null),
     )
+
+
+def _tests_of_entries(
+    coef: Array, maps: Array, null: str, alpha: float
+) -> tuple[Array, float, Array]:
+    """Corrected p-values (p, q), their threshold, and the largest statistic of each permutation."""
+    statistics = np.abs(maps - maps.mean(axis=0)) if null == "residuals" else np.abs(maps)
+    max_null = statistics.max(axis=(1, 2))
+    if null == "labels" and _says_nothing(maps):
+        return np.ones_like(coef), float("inf"), max_null
+    corrected = stepwise_p_values(np.abs(coef), statistics)
+    return corrected, threshold_of(statistics[:, corrected > alpha], alpha), max_null
 
 
 def _unshrunk(start: Any, X: Any, Z: Array | None, noise: list[Array], coef: Array) -> Array:

@@ -214,29 +214,11 @@ def gather(
 ) -> Facts:
     """Predict, in folds if there are any, and collect the facts of a report."""
     inner = linear_part(model).model
-    names = MapAxes.of(inner) if names is None else names
-    if not isinstance(names, MapAxes):
-        raise TypeError(
-            "names must be matreg.inspection.MapAxes(row_label=..., row_coords=..., ...); got "
-            f"{type(names).__name__}."
-        )
-    names.check(inner.coef_.shape[-2:])
+    names = checked_names(inner, names)
     score = scoring_of(model, scoring)
     rivals = baselines_of(baseline, inner._loss().labels, score.by_medians)
-    total, labels = int(np.shape(X)[0]), np.asarray(y)
-    if labels.shape != (total,):
-        several = labels.ndim == 2 and labels.shape[0] == total
-        advice = " A report is about one label: fit a model to each column of y." if several else ""
-        raise ValueError(
-            f"y must have one label for each of the {total} samples; got shape {labels.shape}."
-            f"{advice}"
-        )
-    known = inner.classes_.tolist() if hasattr(inner, "classes_") else []
-    if known and (other := sorted(set(labels.tolist()) - set(known), key=str)):
-        raise ValueError(
-            f"y must hold classes that were in fit, such as {known[0]!r}; got {other[0]!r}, "
-            "which was not."
-        )
+    total = int(np.shape(X)[0])
+    labels = checked_labels(inner, y, total)
     Z = as_numbers(model, covariates, total)
     if is_streamed(X):
         X, rows = part_of(X)
@@ -263,6 +245,37 @@ def gather(
             )
     grouped = groups is not None
     return Facts(model, X, labels, total, test, score, grouped, names, target)
+
+
+def checked_names(inner: Any, names: Any) -> MapAxes:
+    """Names of the axes, those of fit by default."""
+    names = MapAxes.of(inner) if names is None else names
+    if not isinstance(names, MapAxes):
+        raise TypeError(
+            "names must be matreg.inspection.MapAxes(row_label=..., row_coords=..., ...); got "
+            f"{type(names).__name__}."
+        )
+    names.check(inner.coef_.shape[-2:])
+    return names
+
+
+def checked_labels(inner: Any, y: Any, total: int) -> NDArray[Any]:
+    """Labels (total,); for a classifier, of classes that were in fit."""
+    labels = np.asarray(y)
+    if labels.shape != (total,):
+        several = labels.ndim == 2 and labels.shape[0] == total
+        advice = " A report is about one label: fit a model to each column of y." if several else ""
+        raise ValueError(
+            f"y must have one label for each of the {total} samples; got shape {labels.shape}."
+            f"{advice}"
+        )
+    known = inner.classes_.tolist() if hasattr(inner, "classes_") else []
+    if known and (other := sorted(set(labels.tolist()) - set(known), key=str)):
+        raise ValueError(
+            f"y must hold classes that were in fit, such as {known[0]!r}; got {other[0]!r}, "
+            "which was not."
+        )
+    return labels
 
 
 def part_of(X: Any) -> tuple[Array, NDArray[np.intp]]:

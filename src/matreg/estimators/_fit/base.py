@@ -243,7 +243,7 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             1 is the best; for several labels, the mean of their scores.
         """
         predicted = self.predict(X, covariates)
-        if has_several(y) and self._several_labels:
+        if has_several(y) and np.ndim(predicted) == 2:
             return mean_score(self._score_labels, y, predicted, sample_weight)
         return self._score_labels(y, predicted, sample_weight)
 

@@ -44,8 +44,9 @@ from .several import each_label
 from .units import TAU, Units, bases_of, in_numbers, penalty_of, with_tau
 
 MORE_MEMORY = "Give it more memory: sklearn.set_config(working_memory=...), in MiB; or raise tol."
-# Relative accuracy of the smallest tau with W = 0 if it only serves as the unit of tau.
-AS_UNIT = 0.1
+# Relative accuracy of the smallest tau with W = 0 if it only serves as the unit of tau, and the
+# accuracy for which its first upper bound suffices, without a fit.
+AS_UNIT, ANY_BOUND = 0.1, 1.0
 
 
 class Part(NamedTuple):
@@ -308,7 +309,12 @@ class ConvexEstimator(SingleFit):
         if own and getattr(self, "penalty", None) is None:
             seen = parts[0].samples if parts[0].joins_labels else own
             y = seen.y[seen.weights > 0.0]
-            largest = lambda: self._tau_max(model, samples, parts)  # noqa: E731
+
+            def largest() -> float:
+                """Upper bound of tau_max: a rough one if tau is above it, else a tight one."""
+                rough = self._tau_max(model, samples, parts, ANY_BOUND)
+                return rough if self.tau_ >= rough else self._tau_max(model, samples, parts)
+
             epsilon = getattr(model.loss, "epsilon", None)
             warn_of_zero(self.tau_, y, largest, epsilon, hasattr(self, "covariate_names_"))
         else:

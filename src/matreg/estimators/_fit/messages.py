@@ -70,9 +70,9 @@ def warn_of_zero(
 ) -> None:
     """Warn that the coefficients are zero, and say why.
 
-    `y`, and `tau_max`, which computes the smallest tau with W = 0, are None for samples that are
-    read block by block. `epsilon` is half the width of the tube, if the loss has one. `covariates`
-    says whether there are any: predictions still depend on them.
+    `y`, and `tau_max`, which computes an upper bound of the smallest tau with W = 0, are None for
+    samples that are read block by block. `epsilon` is half the width of the tube, if the loss has
+    one. `covariates` says whether there are any: predictions still depend on them.
     """
     remedy = "Lower tau, or leave it at 'scale', which follows the units of X and y."
     same_labels = y is not None and np.ptp(y) == 0.0
@@ -84,11 +84,11 @@ def warn_of_zero(
         if tau > 0.0:
             message = f"tau={tau:.4g} is too large, or {message} {remedy}"
     elif tau >= largest > 0.0:
-        message = f"tau={tau:.4g} is at or above tau_max={largest:.4g}. {remedy}"
+        message = f"tau={tau:.4g} is at or above tau_max, which is at most {largest:.4g}. {remedy}"
     elif largest > 0.0:
         message = (
-            f"tau={tau:.4g} is below tau_max={largest:.4g}, but no W is better by more than the "
-            f"tolerance. Lower {'tau or ' if tau > 0.0 else ''}tol."
+            f"tau={tau:.4g} is below tau_max, which is at most {largest:.4g}, but no W is better "
+            f"by more than the tolerance. Lower {'tau or ' if tau > 0.0 else ''}tol."
         )
     elif epsilon is not None and not covariates and np.ptp(y) <= 2.0 * epsilon:
         message = (

@@ -63,7 +63,7 @@ SINGLE: dict[str, list[object]] = {
     "split_max_iter": [COUNT],
     "warm_start": ["boolean"],
     "joint": [StrOptions({"rows", "columns"}), None],
-    "n_jobs": [Integral, None],
+    "n_jobs": [COUNT, Interval(Integral, None, -1, closed="right"), None],
     "verbose": ["verbose"],
     "matrix_shape": [tuple, list, None],
 }
