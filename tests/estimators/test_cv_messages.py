@@ -153,8 +153,6 @@ def test_a_choice_at_the_edge_of_its_grid_is_reported(data):
         RMRCV([10.0, 1e3, 1e4], **PAPER, cv=3).fit(data.X, data.y)
     with pytest.warns(UserWarning, match=r"The choice C=.* is the largest of the 3 values tried"):
         RMRCV(n_taus=5, C=[1e-4, 1e-3, 1e-2], cv=3).fit(data.X, data.y)
-    with pytest.warns(UserWarning, match="Pass limit with values beyond in Python; the command"):
-        GRMRCV([10.0], limit=[0.1, 0.5, 3.0], **PAPER, cv=3).fit(data.X, data.y)
 
 
 def test_an_edge_where_the_score_is_flat_is_not_reported(data):

@@ -61,9 +61,7 @@ def warn_at_edges(
         score = profile[place] if name == names[0] else scores
         tried, chosen = column[rows], float(column[best])
         no_signal = name == "tau" and chosen == tried.max()
-        option = name in ("C", "epsilon")
-        where = "" if option else " in Python; the command line has no option for it"
-        remedy = f"Pass {name} with values beyond{where}."
+        remedy = f"Pass {name} with values beyond."
         if no_signal:
             remedy = "At the largest tau, W may be zero: pass larger taus only if it is not."
         elif name == "tau":
