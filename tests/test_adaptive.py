@@ -12,9 +12,10 @@ from matreg.design import ArrayDesign
 from matreg.linalg.factors import svd
 from matreg.losses.families import Squared
 from matreg.model import Model
+from matreg.penalties.sparse import SparseLowRank
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.problem import Problem
-from matreg.solvers import path, solve, tau_grid, tau_max
+from matreg.solvers import last_step, path, solve, tau_grid, tau_max
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.rglm.solve import solve_rglm
 from problems import in_bases, random_problem, rglm_data, rglm_problem
@@ -168,3 +169,19 @@ def test_points_with_steps_of_their_own_are_single_solutions():
     alone = solve(replace(model, adaptive=(4.0, 4.0)).at(tau=4.0), samples, tol=1e-9)
     np.testing.assert_allclose(points[1].W.matrix, alone.W.matrix, atol=1e-4)
     assert len(alone.steps) == 3 and (alone.steps["gap"] <= 1e-9).all()
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.2])
+def test_steps_go_on_from_zero_to_a_smaller_tau(l1):
+    """A fit ended with W = 0, where a path went on."""
+    X, y, s = rglm_data(60, 6, 5, noise=0.5)
+    penalty = SparseLowRank(0.0, l1, ridge=0.0) if l1 else SpectralElasticNet(0.0, ridge=0.0)
+    model, samples = Model(Squared(), penalty, adaptive=(1e6, 4.0)), Samples.of(X, y, s)
+    found = solve(model.at(tau=4.0), samples, tol=1e-8, max_iter=10_000)
+    (point,) = path(model, samples, "tau", np.array([4.0]), tol=1e-8, max_iter=10_000)
+    plain = solve(replace(model, adaptive=(4.0,)).at(tau=4.0), samples, tol=1e-8, max_iter=10_000)
+    assert list(found.steps["rank"] > 0) == [False, True, True]
+    for one in (found, point):
+        assert one.primal == pytest.approx(plain.primal, rel=1e-6)
+    _, bases = last_step(replace(model, adaptive=(1e6,)).at(tau=4.0), samples)
+    assert bases.plain

@@ -35,6 +35,12 @@ def test_numbers(model):
     np.testing.assert_allclose(run(model)["prediction"], model.predict(X), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("model", [RMR(tau=1.0), RMR(tau=1.0, joint="rows")], ids=repr)
+def test_several_labels(model):
+    model.fit(X, np.column_stack([y, y + X[:, 0, 0], -y]))
+    np.testing.assert_allclose(run(model)["prediction"], model.predict(X), rtol=1e-10, atol=1e-12)
+
+
 def test_flat_samples_become_matrices():
     model = RMR(tau=1.0, matrix_shape=(6, 5)).fit(X.reshape(80, 30), y)
     np.testing.assert_allclose(run(model)["prediction"], model.predict(X), rtol=1e-10, atol=1e-12)

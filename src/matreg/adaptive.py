@@ -111,14 +111,15 @@ def adaptive_steps(
     """Solve a problem in the original bases, then in reweighted ones.
 
     There is at most one step per tau, each with the certificate of its convex problem; the steps
-    end early if a solution is zero. If all values in `taus` are equal, every step decreases the
-    objective with the concave penalty above. `solve` takes tau and bases and returns a result;
-    `first` is the result of the first step, if it is known. With `entries`, entries are reweighted
-    instead of bases.
+    end early if a solution is zero and no later tau is smaller. If all values in `taus` are equal,
+    every step decreases the objective with the concave penalty above. `solve` takes tau and bases
+    and returns a result; `first` is the result of the first step, if it is known. With `entries`,
+    entries are reweighted instead of bases.
     """
     found: list[Step] = []
     for tau in equal_parts(taus):
-        if found and found[-1].result.W.rank == 0:
+        done = len(found)
+        if found and found[-1].result.W.rank == 0 and min(taus[done:]) >= taus[done - 1]:
             break
         bases = next_bases(found, entries)
         known = first if not found else None
@@ -137,7 +138,8 @@ def next_bases(steps: list[Step], entries: bool = False) -> Bases:
     last = steps[-1]
     if last.result.W.rank == 0:
         return last.bases
+    first = next(step.W for step in steps if step.result.W.rank > 0)
     if entries:
-        delta = FLOOR * float(np.abs(steps[0].W.matrix).max())
+        delta = FLOOR * float(np.abs(first.matrix).max())
         return Bases(entries=1.0 / (1.0 + np.abs(last.W.matrix) / delta))
-    return reweighted_bases(last.result.W, last.bases, first_delta(steps[0].W))
+    return reweighted_bases(last.result.W, last.bases, first_delta(first))

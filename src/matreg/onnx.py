@@ -27,9 +27,9 @@ def to_onnx(model: Any) -> Any:
     """Export a fitted model as an ONNX graph.
 
     The input `X` has the shape (n, p, q) and the dtype float64. The output `prediction` (n,) holds
-    numbers or classes. A classifier has a second output `decision`, of shape (n,) or
-    (n, n_classes), and, if the model has ``predict_proba``, a third one `probability`, of shape
-    (n, n_classes).
+    numbers or classes; with k labels it has the shape (n, k). A classifier has a second output
+    `decision`, of shape (n,) or (n, n_classes), and, if the model has ``predict_proba``, a third
+    one `probability`, of shape (n, n_classes).
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _outputs(graph: _Graph, model: Any) -> list[Any]:
         f = _decisions(graph, W, model.intercept_, "linear" if counts else "prediction")
         if counts:
             graph.add("Exp", [f], "prediction")
-        return [graph.output("prediction", "DOUBLE")]
+        return [graph.output("prediction", "DOUBLE", len(W) if len(W) > 1 else None)]
     several = len(W) > 1
     if several:
         decision = _votes(graph, W, model)

@@ -61,6 +61,16 @@ def test_units_of_the_labels_do_not_matter(kind):
     np.testing.assert_allclose(other, one * [7.0, 1e-3], rtol=1e-3, atol=1e-4)
 
 
+def test_constants_added_to_samples_do_not_matter():
+    """The unit of tau took the samples as they are, not around their mean."""
+    X, Y, z = data()
+    model = RMR(joint="rows", tol=1e-8)
+    one = clone(model).fit(X, Y, covariates=z)
+    other = clone(model).fit(X + 10.0, Y, covariates=z)
+    assert other.tau_ == pytest.approx(one.tau_, rel=1e-6)
+    np.testing.assert_allclose(other.predict(X + 10.0, z), one.predict(X, z), rtol=1e-3)
+
+
 def test_labels_share_their_row_profiles():
     X, Y, z = data()
     model = RGLM("3*scale", joint="rows").fit(X, Y, covariates=z)

@@ -23,6 +23,15 @@ def test_numbers_and_booleans_stay_and_categories_are_one_hot_but_one(kind):
     assert Z.dtype == np.float64
 
 
+def test_numbers_of_a_categorical_type_are_categories_in_a_dict_too():
+    """They were taken as numbers there, and as categories in a table."""
+    pandas = pytest.importorskip("pandas")
+    table = {"age": [31, 45, 28], "site": pandas.Categorical([7, 3, 7])}
+    one, other = (CovariateEncoder().fit(kind(table)) for kind in (dict, pandas.DataFrame))
+    assert one.get_feature_names_out().tolist() == ["age", "site_7"]
+    np.testing.assert_array_equal(one.transform(table), other.transform(pandas.DataFrame(table)))
+
+
 def test_columns_are_found_by_name_in_any_order():
     encoder = CovariateEncoder().fit(TABLE)
     turned = {name: TABLE[name] for name in ("smokes", "age", "site")}

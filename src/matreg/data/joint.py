@@ -57,6 +57,16 @@ class JointProblem:
         weights = np.concatenate([one.weights for one in self.singles])
         return Samples.of(X, y, weights, Z if Z.size else None)
 
+    def centred(self) -> JointProblem:
+        """With intercepts, the samples of each label minus their mean: an equivalent problem."""
+        if not self.fit_intercept:
+            return self
+        means = [np.average(one.X, axis=0, weights=one.weights) for one in self.singles]
+        both = zip(self.singles, means, strict=True)
+        return replace(
+            self, singles=[replace(one, X=one.X - mean, equal=None) for one, mean in both]
+        )
+
     def ridge(self, ridge: float) -> Array:
         """The ridge of each column: `ridge` for covariates, 0 for intercepts."""
         one = self.singles[0]

@@ -189,7 +189,7 @@ def columns_of(Z: Any) -> tuple[list[str] | None, list[Column]]:
     """Names, if there are any, and columns of covariates; numbers are of dtype float64."""
     if isinstance(Z, Mapping):
         names = [str(name) for name in Z]
-        given = [(np.asarray(one), False) for one in Z.values()]
+        given = [(np.asarray(one), is_categorical(one)) for one in Z.values()]
     elif hasattr(Z, "columns") and hasattr(Z, "__getitem__"):
         names = [str(name) for name in Z.columns]
         given = [(np.asarray(Z[name]), is_categorical(Z[name])) for name in Z.columns]

@@ -97,8 +97,9 @@ def last_step(model: Model, samples: SampleSet, **options: Any) -> tuple[Model, 
     if not model.adaptive:
         return model, PLAIN
     before = steps_of(model, model.adaptive, samples, options)
-    ended = bool(before) and before[-1].result.W.rank == 0
-    tau = model.adaptive[len(before) - 1] if ended else None
+    earlier = model.adaptive[len(before) - 1]
+    ended = before[-1].result.W.rank == 0 and earlier <= model.penalty.tau
+    tau = earlier if ended else None
     bases = next_bases(before, reweights_entries(model))
     return replace(reweighted(model, bases), adaptive=()).at(tau=tau), bases
 
