@@ -14,7 +14,7 @@ entries of D for samples inside the box tend to zero; therefore both refine thei
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg.lapack
@@ -31,27 +31,6 @@ BorderedSolve = Callable[[Array, Array], tuple[Array, Array]]
 
 # Number of rows of a large matrix that are updated at a time.
 STRIPE = 256
-
-
-class Rows(Protocol):
-    """Phi (n, d), whose rows need not all be in memory at once."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape (n, d)."""
-        ...
-
-    def take(self, index: Index) -> Array:
-        """Some rows of Phi, of shape (k, d)."""
-        ...
-
-    def forward(self, f: Array) -> Array:
-        """``Phi f``, of shape (n,)."""
-        ...
-
-    def adjoint(self, x: Array) -> Array:
-        """``Phi'x``, of shape (d,)."""
-        ...
 
 
 class Stored:
@@ -91,6 +70,10 @@ class Images:
     def adjoint(self, x: Array) -> Array:
         """``Phi'x``, of shape (d,)."""
         return self.coordinates.of(self.design.adjoint(x)[None])[0]
+
+
+Rows = Stored | Images
+"""Phi (n, d), whose rows need not all be in memory at once."""
 
 
 def cholesky(S: Array) -> Solve:
