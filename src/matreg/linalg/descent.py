@@ -19,6 +19,9 @@ class Valued(Protocol):
         ...
 
 
+# Share of the decrease along the tangent that is enough.
+SHARE = 1e-4
+
 V = TypeVar("V", bound=Valued)
 N = TypeVar("N", float, Array)
 
@@ -43,7 +46,6 @@ def backtrack(
     value: float,
     slope: float,
     shortest: float = 1e-10,
-    share: float = 1e-4,
 ) -> V | None:
     """Armijo's rule: the first of the step lengths 1, 1/2, 1/4, ... with enough decrease.
 
@@ -56,8 +58,6 @@ def backtrack(
         derivative along the step there.
     shortest : float, default=1e-10
         Smallest step length; a failure below it is ascribed to rounding.
-    share : float, default=1e-4
-        Share of the decrease along the tangent that is enough.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def backtrack(
     length = 1.0
     while length > shortest:
         new = at(length)
-        if new.value <= value + share * length * slope:
+        if new.value <= value + SHARE * length * slope:
             return new
         length *= 0.5
     return None
