@@ -19,9 +19,6 @@ class Valued(Protocol):
         ...
 
 
-# Share of the decrease along the tangent that is enough.
-SHARE = 1e-4
-
 V = TypeVar("V", bound=Valued)
 N = TypeVar("N", float, Array)
 
@@ -67,7 +64,7 @@ def backtrack(
     length = 1.0
     while length > shortest:
         new = at(length)
-        if new.value <= value + SHARE * length * slope:
+        if new.value <= value + 1e-4 * length * slope:
             return new
         length *= 0.5
     return None
