@@ -35,9 +35,6 @@ class CappedSlope(SpectralPenalty):
     def part(self, d):
         return self.tau * float(np.sum(d + 0.5 * np.maximum(d - 1.0, 0.0) ** 2))
 
-    def derivative(self, d):
-        return self.tau * (1.0 + np.maximum(d - 1.0, 0.0))
-
     def threshold(self, d, scale, smoothing):
         g, slope = soft_threshold(d, smoothing, self.tau)
         # Beyond d = 1, where g is the scale, the slope of the prox is smaller.

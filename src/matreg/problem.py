@@ -101,6 +101,11 @@ class Problem(Generic[L, P]):
         value = self.loss.value(residual - self.unpenalised.times(gamma))
         return value + float(self.linear_gamma @ gamma) + penalty, gamma
 
+    def residual(self, unexplained: Array) -> Array:
+        """``y - A W - Z gamma`` (n,) with the best gamma, from ``y - A W``."""
+        gamma = self.unpenalised.best(self.loss, unexplained, self.linear_gamma)
+        return unexplained - self.unpenalised.times(gamma)
+
     def balanced(self, beta: Array) -> Array:
         """Point near `beta` where the loss's conjugate is finite and ``Z'beta = linear_gamma``."""
         return self.unpenalised.feasible(self.loss, beta, self.linear_gamma)

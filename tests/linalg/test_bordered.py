@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg
 
 from matreg.linalg import bordered as kkt
-from matreg.linalg.bordered import Stored, cholesky, dual, primal, with_border
+from matreg.linalg.bordered import cholesky, dual, primal, with_border
 
 
 def by_dual(Phi, D, border):
@@ -16,7 +16,7 @@ def by_dual(Phi, D, border):
 
 
 def by_primal(Phi, D, border):
-    return with_border(primal(Stored(Phi), D), border)
+    return with_border(primal(Phi, D), border)
 
 
 def primal_in_stripes(Phi, D, border):

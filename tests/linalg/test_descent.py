@@ -19,13 +19,6 @@ def test_the_first_step_that_is_low_enough_is_taken():
     assert backtrack(along(f, 1.0, 1.0), 1.0, 2.0 * -1.0) is None  # it leads upwards
 
 
-def test_a_larger_share_asks_for_a_lower_point():
-    f = np.square
-    near = backtrack(along(f, 1.0, -1.9), 1.0, -3.8)
-    far = backtrack(along(f, 1.0, -1.9), 1.0, -3.8, share=0.4)
-    assert near.x == pytest.approx(-0.9) and far.x == pytest.approx(0.05)
-
-
 def test_momentum_grows_towards_one_and_restarts():
     t, weights = 1.0, []
     for _ in range(100):

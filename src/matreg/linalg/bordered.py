@@ -14,7 +14,7 @@ entries of D for samples inside the box tend to zero; therefore both refine thei
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg.lapack
@@ -31,66 +31,6 @@ BorderedSolve = Callable[[Array, Array], tuple[Array, Array]]
 
 # Number of rows of a large matrix that are updated at a time.
 STRIPE = 256
-
-
-class Rows(Protocol):
-    """Phi (n, d), whose rows need not all be in memory at once."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape (n, d)."""
-        ...
-
-    def take(self, index: Index) -> Array:
-        """Some rows of Phi, of shape (k, d)."""
-        ...
-
-    def forward(self, f: Array) -> Array:
-        """``Phi f``, of shape (n,)."""
-        ...
-
-    def adjoint(self, x: Array) -> Array:
-        """``Phi'x``, of shape (d,)."""
-        ...
-
-
-class Stored:
-    """Phi as an array."""
-
-    def __init__(self, Phi: Array) -> None:
-        self.Phi, self.shape = Phi, Phi.shape
-
-    def take(self, index: Index) -> Array:
-        """Some rows of Phi, of shape (k, d)."""
-        return self.Phi[index]
-
-    def forward(self, f: Array) -> Array:
-        """``Phi f``, of shape (n,)."""
-        return self.Phi @ f
-
-    def adjoint(self, x: Array) -> Array:
-        """``Phi'x``, of shape (d,)."""
-        return x @ self.Phi
-
-
-class Images:
-    """Phi whose rows are the coordinates of samples, computed when they are needed."""
-
-    def __init__(self, design: Design, coordinates: Coordinates) -> None:
-        self.design, self.coordinates = design, coordinates
-        self.shape = (design.n, coordinates.size)
-
-    def take(self, index: Index) -> Array:
-        """Some rows of Phi, of shape (k, d)."""
-        return self.coordinates.of_samples(self.design.take(index))
-
-    def forward(self, f: Array) -> Array:
-        """``Phi f``, of shape (n,)."""
-        return self.design.forward(self.coordinates.adjoint(f))
-
-    def adjoint(self, x: Array) -> Array:
-        """``Phi'x``, of shape (d,)."""
-        return self.coordinates.of(self.design.adjoint(x)[None])[0]
 
 
 def cholesky(S: Array) -> Solve:
@@ -126,14 +66,14 @@ def shifted(S: Array, D: Array) -> Solve:
     return cholesky(S)
 
 
-def primal_matrix(Phi: Rows, index: Index, D: Array) -> Array:
-    """``I + Phi' D^-1 Phi`` (d, d) over some samples, without holding all their rows of Phi."""
+def primal_matrix(Phi: Array, index: Index, D: Array) -> Array:
+    """``I + Phi' D^-1 Phi`` (d, d) over some samples."""
     d = Phi.shape[1]
     H = np.eye(d)
     chunk = max(32, 2**16 // max(d, 1))
     for start in range(0, len(index), chunk):
         some = index[start : start + chunk]
-        rows = Phi.take(some)
+        rows = Phi[some]
         weighted = rows / D[some, None]
         # In stripes: a product of the size of H would double the memory. Half of H is enough.
         for part in range(0, d, STRIPE):
@@ -217,14 +157,14 @@ def dual(Phi: NDArray[Any], D: Array, least: float = 0.0) -> Solve:
     return refined(shifted(S, D), lambda rhs, x: (rhs - Phi @ (Phi.T @ x) - D * x,), D)
 
 
-def primal(Phi: Rows, D: Array, refine: bool = True) -> Solve:
+def primal(Phi: Array, D: Array, refine: bool = True) -> Solve:
     """Factorise a matrix of order d, for more samples than coordinates; x is followed by ``Phi'x``.
 
     Samples with a tiny D are almost equality constraints. Dividing by their D would swamp all
     other samples with rounding errors, so that they form a second, small system.
     """
     n, d = Phi.shape
-    some = Phi.take(np.arange(0, n, max(1, n // 200)))
+    some = Phi[:: max(1, n // 200)]
     typical = float(np.vdot(some, some)) / len(some)  # mean of the diagonal of Phi Phi'
     D = np.maximum(D, 1e-16 * typical)
     tiny = np.flatnonzero(D <= 1e-6 * min(typical, float(D.max())))
@@ -234,21 +174,21 @@ def primal(Phi: Rows, D: Array, refine: bool = True) -> Solve:
     light[tiny] = False
 
     solve_H = cholesky(primal_matrix(Phi, np.flatnonzero(light), D))
-    Phi_tiny = Phi.take(tiny)
+    Phi_tiny = Phi[tiny]
     solve_S = shifted(Phi_tiny @ solve_H(Phi_tiny.T), D[tiny])
 
     def once(rhs: Array, off: Array | float = 0.0) -> Array:
         weighted = np.where(light, rhs / D, 0.0)
-        f = solve_H(Phi.adjoint(weighted) - off)
+        f = solve_H(weighted @ Phi - off)
         x_tiny = solve_S(rhs[tiny] - Phi_tiny @ f)
         f += solve_H(Phi_tiny.T @ x_tiny)
-        x = np.where(light, (rhs - Phi.forward(f)) / D, 0.0)
+        x = np.where(light, (rhs - Phi @ f) / D, 0.0)
         x[tiny] = x_tiny
         return np.concatenate([x, f])
 
     def residual(rhs: Array, solved: Array) -> tuple[Array, Array]:
         x, f = solved[:n], solved[n:]
-        return rhs - D * x - Phi.forward(f), f - Phi.adjoint(x)
+        return rhs - D * x - Phi @ f, f - x @ Phi
 
     return refined(once, residual, D) if refine else once
 
@@ -258,7 +198,7 @@ def system(Phi: Array, D: Array, refine: bool = True) -> Solve:
     n, d = Phi.shape
     if n <= 2 * d:  # `primal` needs more matrix products
         return dual(Phi, D)
-    solve = primal(Stored(Phi), D, refine)
+    solve = primal(Phi, D, refine)
     return lambda rhs: solve(rhs)[:n]
 
 
@@ -284,7 +224,7 @@ def factor(
     n, d = design.n, coordinates.size
     small = n + d <= SMALL_SYSTEM
     if n > d and not small:
-        return primal(Images(design, coordinates), D)
+        return primal(coordinates.of_samples(design), D)
     if small or precision is np.float64:
         return dual(coordinates.of_samples(design), D, 1e-16)
     return dual(coordinates.of_samples(design, precision), D, 1e-7)

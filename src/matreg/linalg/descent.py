@@ -43,7 +43,6 @@ def backtrack(
     value: float,
     slope: float,
     shortest: float = 1e-10,
-    share: float = 1e-4,
 ) -> V | None:
     """Armijo's rule: the first of the step lengths 1, 1/2, 1/4, ... with enough decrease.
 
@@ -56,8 +55,6 @@ def backtrack(
         derivative along the step there.
     shortest : float, default=1e-10
         Smallest step length; a failure below it is ascribed to rounding.
-    share : float, default=1e-4
-        Share of the decrease along the tangent that is enough.
 
     Returns
     -------
@@ -67,7 +64,7 @@ def backtrack(
     length = 1.0
     while length > shortest:
         new = at(length)
-        if new.value <= value + share * length * slope:
+        if new.value <= value + 1e-4 * length * slope:
             return new
         length *= 0.5
     return None

@@ -59,6 +59,14 @@ def truncated(Z: Array, r: int) -> Factors:
     return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
 
 
+def without_rounding(Z: Array) -> Factors:
+    """The matrix without the singular values that are rounding errors."""
+    f = svd(Z)
+    noise = max(Z.shape) * float(np.finfo(float).eps) * f.d.max(initial=0.0)
+    r = int(np.count_nonzero(f.d > noise))
+    return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
+
+
 def singular_values(Z: Array, tol: float = 0.0) -> Array:
     """Singular values in descending order; the relative error of their sum is far below `tol`.
 

@@ -22,8 +22,8 @@ from ..linalg.thresholding import soft_threshold
 class SpectralPenalty:
     """``ridge/2 ||W||_F^2 + h(W)`` with h a convex function of the singular values.
 
-    A subclass defines :meth:`part`, :meth:`derivative` and :meth:`threshold`, from which everything
-    else follows. For ``ridge = 0`` it must also define :meth:`shrink_factor`, :meth:`conjugate` and
+    A subclass defines :meth:`part` and :meth:`threshold`, from which everything else follows. For
+    ``ridge = 0`` it must also define :meth:`shrink_factor`, :meth:`conjugate` and
     :meth:`best_multiple`.
 
     Parameters
@@ -40,10 +40,6 @@ class SpectralPenalty:
     def part(self, d: Array) -> float:
         """``h`` of a matrix with singular values `d`."""
         raise missing(self, "part(d)")
-
-    def derivative(self, d: Array) -> Array:
-        """Derivative of h at positive singular values."""
-        raise missing(self, "derivative(d)")
 
     def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
         """``scale prox_{h / scale}(d / scale)`` for ``d >= 0``, and its derivative.
@@ -157,10 +153,6 @@ class SpectralElasticNet(SpectralPenalty):
     def part(self, d: Array) -> float:
         """``tau`` times the sum of the singular values."""
         return self.tau * float(d.sum())
-
-    def derivative(self, d: Array) -> Array:
-        """Tau, for every singular value."""
-        return np.full_like(d, self.tau)
 
     def threshold(self, d: Array, scale: float, smoothing: float) -> tuple[Array, Array]:
         """Soft-thresholding at tau, which does not depend on the scale."""

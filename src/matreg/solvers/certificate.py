@@ -77,7 +77,7 @@ class SolverResult(Certified):
         Coefficients in factored form; zero singular values are exact.
     gamma : ndarray of shape (k,)
         Coefficients of the problem's columns without a penalty
-        (:meth:`matreg.unpenalised.basis.Basis.coefficients` converts them to coefficients of the
+        (:meth:`matreg.unpenalised.basis.Columns.coefficients` converts them to coefficients of the
         user's columns).
     beta : ndarray of shape (n,)
         Feasible dual point.

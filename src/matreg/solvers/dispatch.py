@@ -363,8 +363,7 @@ def mean_curvature(model: Model, samples: SampleSet) -> float:
     if (own := samples.in_memory) is None:
         return reduced(model, samples).curvature / fewest
     problem = replace(model, covariate_ridge=0.0).on(own)
-    _, gamma = problem.primal_at(0.0, problem.y)
-    residual = problem.y - problem.unpenalised.times(gamma)
+    residual = problem.residual(problem.y)
     loss: Any = problem.loss
     piecewise = isinstance(loss, PiecewiseLoss)
     if not piecewise and not hasattr(loss, "second_derivative"):

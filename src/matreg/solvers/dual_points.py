@@ -21,8 +21,7 @@ from ..problem import Problem, RMRProblem
 
 def at_zero(problem: Problem[Any, Any]) -> tuple[Array, Array]:
     """Residuals (n,) of W = 0 with the best gamma, and a dual point (n,) near the slopes there."""
-    _, gamma = problem.primal_at(0.0, problem.y)
-    r = problem.y - problem.unpenalised.times(gamma)
+    r = problem.residual(problem.y)
     return r, problem.balanced(problem.loss.gradient(r))
 
 

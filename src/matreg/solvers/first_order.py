@@ -167,8 +167,7 @@ def primal_dual(problem: Problem[Any, Any], tracker: Tracker) -> Iterator[tuple[
 
 def first_ratio(problem: Problem[Any, Any]) -> float:
     """Expected ratio of the sizes of W and beta, the first ratio of the step lengths."""
-    columns = problem.unpenalised
-    y = problem.y - columns.times(problem.primal_at(0.0, problem.y)[1])
+    y = problem.residual(problem.y)
     size = float(np.linalg.norm(y)) / (problem.design.norm or 1.0)
     return size / (float(np.linalg.norm(problem.balanced(y))) or 1.0) or 1.0
 

@@ -5,15 +5,15 @@ Without a column there is no gamma; the coefficient of a column of ones is the i
 are further columns, with or without the ones. In the dual, Z appears in the equations
 ``Z'beta = t``.
 
-The upper bound of a certificate is valid for any gamma, so that an inexact :meth:`Basis.best` only
-widens the gap. For the lower bound :meth:`Basis.feasible` moves a beta into its box and onto the
-equations.
+The upper bound of a certificate is valid for any gamma, so that an inexact :meth:`Columns.best`
+only widens the gap. For the lower bound :meth:`Columns.feasible` moves a beta into its box and onto
+the equations.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,61 +22,6 @@ from .._typing import Array
 from ..losses.base import ROUNDING, Loss
 from ..losses.piecewise import PiecewiseLoss
 from .best_columns import best_coefficients, into_box
-
-
-class Basis(Protocol):
-    """Columns Z of shape (n, k) without a penalty.
-
-    Attributes
-    ----------
-    size : int
-        Number k of columns.
-    """
-
-    @property
-    def size(self) -> int:
-        """Number k of columns."""
-        ...
-
-    def columns(self, n: int) -> Array:
-        """Z, of shape (n, k)."""
-        ...
-
-    def times(self, gamma: Array) -> Array | float:
-        """``Z gamma``, of shape (n,), or a number if it is the same for all samples."""
-        ...
-
-    def sums(self, beta: Array) -> Array:
-        """``Z'beta``, of shape (k,)."""
-        ...
-
-    def best(self, loss: Loss, r: Array, t: Array) -> Array:
-        """Minimiser gamma (k,) of ``L(r - Z gamma) + t'gamma``."""
-        ...
-
-    def feasible(self, loss: Loss, beta: Array, t: Array) -> Array:
-        """Point near `beta` with a finite conjugate and ``Z'beta = t``."""
-        ...
-
-    def off(self, beta: Array, t: Array) -> float:
-        """Largest difference between ``Z'beta`` and t, relative to the sizes of the terms."""
-        ...
-
-    def reachable(self, loss: PiecewiseLoss, t: Array) -> Array:
-        """The nearest t (k,) that ``Z'beta`` can equal for a beta within the bounds, if known."""
-        ...
-
-    def without(self, y: Array, weights: Array | None = None) -> Array:
-        """`y` minus its (weighted) least squares fit by the columns."""
-        ...
-
-    def take(self, index: NDArray[Any] | slice) -> Basis:
-        """The columns of some of the samples."""
-        ...
-
-    def coefficients(self, gamma: Array) -> Array:
-        """Coefficients of the columns as the user gave them, from those of Z."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -279,6 +224,9 @@ class Columns:
         # No singular value is dropped: columns may have very different units.
         return Z @ np.linalg.pinv(back, rcond=0.0)
 
+
+Basis = NoColumns | Ones | Columns
+"""Columns Z of shape (n, k) without a penalty, with the methods of :class:`Columns`."""
 
 NOTHING = NoColumns()
 ONES = Ones()

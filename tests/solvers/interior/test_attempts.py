@@ -11,8 +11,10 @@ from matreg.datasets import make_matrix_regression, make_shape
 from matreg.penalties.spectral import SpectralElasticNet
 from matreg.solvers.choose import solve_rmr
 from matreg.solvers.dual_points import label_ray
+from matreg.solvers.interior import interior_point
 from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.largest_tau import tau_max
+from matreg.unpenalised.basis import ONES, covariates
 from problems import (
     SHAPE_IDS,
     SHAPES,
@@ -284,6 +286,20 @@ def test_a_barrier_that_underflows_ends_the_run():
     X, y = random_data(16, 5, 6, noise=1.0)
     problem = make_problem(1e6 * X, 1e-6 * y, tau=0.0, C=24.0, epsilon=0.0, fit_intercept=False)
     assert_finite(solve_cold(problem))
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_step_that_is_not_finite_ends_the_run(monkeypatch, k):
+    def nothing(solve, border):
+        return lambda rhs, total: (np.full_like(rhs, np.nan), np.full_like(total, np.nan))
+
+    monkeypatch.setattr(interior_point, "with_border", nothing)
+    X, y = random_data(20, 4, 3)
+    problem = make_problem(X, y, tau=0.1, C=1.0, epsilon=0.1)
+    columns = ONES if k == 1 else covariates(X[:, 0, :1])
+    result = solve_cold(replace(problem, unpenalised=columns, linear_gamma=np.zeros(k)))
+    assert_finite(result)
+    assert not result.converged and result.n_iter == 1
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -5,13 +5,9 @@ import pytest
 
 from matreg.linalg.factors import singular_values, svd
 from matreg.losses.piecewise import epsilon_insensitive
-from matreg.problem import relative_gap
-from matreg.solvers.interior.attempts import solve_cold
 from matreg.solvers.interior.crossover import (
     furthest_inside,
-    in_box,
     lifted,
-    multipliers_at,
     onto_edges,
     tangent,
     truncated,
@@ -98,27 +94,6 @@ def test_multipliers_of_a_larger_box_give_the_same_matrix(fit_intercept):
     np.testing.assert_allclose(new[~inside], 1.3 * beta[~inside], atol=1e-9)
     np.testing.assert_allclose(new[:3], 0.0, atol=1e-9)
     assert not fit_intercept or abs(new.sum()) < 1e-9
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("n", [15, 60])
-def test_multipliers_of_an_optimal_W_prove_it(n, fit_intercept):
-    X, y = random_data(n, 4, 3, seed=8)
-    problem = make_problem(X, y, tau=1.0, C=2.0, epsilon=0.05, fit_intercept=fit_intercept)
-    best = solve_cold(problem, tol=1e-12, max_iter=500)
-    W = onto_edges(problem, best.W, best.gamma, best.beta, problem.loss)
-    assert relative_gap(problem.primal(W)[0], problem.dual(multipliers_at(problem, W))) < 1e-9
-
-
-def test_least_squares_in_a_box_against_a_fine_search():
-    rng = np.random.default_rng(9)
-    M, goal, c = rng.normal(size=(5, 2)), 3.0 * rng.normal(size=5), np.array([0.5, 1e6])
-    x = in_box(M, goal, -c, c)
-    assert np.all(np.abs(x) <= c)
-    first = np.linspace(-0.5, 0.5, 2001)
-    second = M[:, 1] @ (goal[:, None] - M[:, :1] * first) / (M[:, 1] @ M[:, 1])
-    values = np.linalg.norm(M @ np.stack([first, second]) - goal[:, None], axis=0)
-    assert np.linalg.norm(M @ x - goal) <= values.min() + 1e-9
 
 
 def test_truncated_is_the_leading_part_of_the_decomposition():

@@ -7,34 +7,10 @@ rows of Phi.
 
 from __future__ import annotations
 
-from typing import Protocol, Self
-
 import numpy as np
 
 from ..._typing import Array, Index
 from ...linalg.bordered import Solve, shifted, system
-
-
-class Kernel(Protocol):
-    """Symmetric positive semidefinite matrix of order n."""
-
-    n: int
-
-    def times(self, x: Array) -> Array:
-        """``K x``."""
-        ...
-
-    def block(self, rows: Index, columns: Index) -> Array:
-        """``K[rows][:, columns]``."""
-        ...
-
-    def plus(self, diagonal: Array) -> Self:
-        """``K + diag(diagonal)``."""
-        ...
-
-    def solver(self, D: Array) -> Solve:
-        """Solver of ``(K + diag(D)) x = rhs`` for positive D; the next call may overwrite it."""
-        ...
 
 
 class DenseKernel:
@@ -110,3 +86,7 @@ class FactoredKernel:
     def solver(self, D: Array) -> Solve:
         """Solver of ``(K + diag(D)) x = rhs``, by a system of order d."""
         return system(self.Phi, D + self.diagonal, refine=False)
+
+
+Kernel = DenseKernel | FactoredKernel
+"""A symmetric positive semidefinite matrix K of order n."""

@@ -95,7 +95,7 @@ def finish(
     Samples enter the working set if their residuals are within `reach` of an edge.
     """
     loss = problem.loss
-    residual = centred(problem, problem.y - problem.design.forward(start.W))
+    residual = problem.residual(problem.y - problem.design.forward(start.W))
     free, held = crossing(loss, residual, reach), loss.gradient(residual)
     return grow(problem, start, free, held, tol, max_iter, verbose)
 
@@ -142,7 +142,9 @@ def first_guess(problem: RMRProblem, start: Start) -> tuple[Mask, Array]:
     assert ahead is not None and before is not None
     expected = before.ahead(start.position) or before
     image, missed = problem.design.forward_each(ahead.W, start.W - expected.W)
-    residual = centred(problem, problem.y - image)
+    # At the best gamma, but not at an extrapolated one, the multipliers of samples on an edge can
+    # balance the sums of all others, so that the working set has a feasible dual point.
+    residual = problem.residual(problem.y - image)
     missed += problem.unpenalised.times(start.gamma - expected.gamma)
     reach = 3.0 * float(np.sqrt(np.mean(missed**2)))  # the error may be larger than last time
     free = on_edge(start.scaled(here).beta, loss) | crossing(loss, residual, reach)
@@ -158,15 +160,6 @@ def remainder(problem: RMRProblem, held: Array, loss: PiecewiseLoss) -> Array:
     within = problem.unpenalised.reachable(loss, left)
     rounding = ROUNDING * float(np.abs(held).sum())
     return within if np.abs(within - left).max(initial=0.0) <= rounding else left
-
-
-def centred(problem: RMRProblem, residual: Array) -> Array:
-    """Residuals ``y - A W - Z gamma`` (n,) at the best gamma, from ``y - A W``.
-
-    At the best gamma, but not at an extrapolated one, the multipliers of samples on an edge can
-    balance the sums of all others, so that the working set has a feasible dual point.
-    """
-    return residual - problem.unpenalised.times(problem.primal_at(0.0, residual)[1])
 
 
 def on_edge(beta: Array, loss: PiecewiseLoss) -> Mask:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..._typing import Array
-from ...linalg.factors import Factors, singular_values, svd
+from ...linalg.factors import Factors, singular_values, without_rounding
 from ..certificate import Bounds, Certified
 from .admm import ExactSplit, SplitState, start_state
 from .coupled import Coupled
@@ -89,15 +89,8 @@ class SplitTracker(Bounds):
         """The best split with its certificate; its low-rank part is the start of the next split."""
         best = self.best
         self.problem.complete(best, self.E)
-        state.factors = _low_rank(self.problem.D) if best.factors is None else best.factors
+        state.factors = best.factors or without_rounding(self.problem.D)
         return Decomposition(self.E, best.d, best.cost, state, **self.certificate(n_iter))
-
-
-def _low_rank(D: Array) -> Factors:
-    """Factors of D without the singular values that are rounding errors."""
-    f = svd(D)
-    r = int(np.count_nonzero(f.d > max(D.shape) * np.finfo(float).eps * f.d.max(initial=0.0)))
-    return Factors(f.U[:, :r], f.d[:r], f.Vt[:r])
 
 
 def decompose(

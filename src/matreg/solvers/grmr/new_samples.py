@@ -26,7 +26,7 @@ G-RMR).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -79,18 +79,6 @@ class NewSamples:
         return self.X
 
 
-class LearnedSpace(Protocol):
-    """Data of a fit from which new samples can be cleaned."""
-
-    # Tolerated relative duality gap of each sample, and largest number of iterations.
-    tol: ClassVar[float]
-    max_iter: ClassVar[int]
-
-    def clean(self, new: NewSamples) -> Array:
-        """Clean all samples; return their relative duality gaps (n,)."""
-        ...
-
-
 @dataclass(frozen=True)
 class SplitSpace:
     """Data of a fit from which outliers of new samples can be split off.
@@ -108,6 +96,7 @@ class SplitSpace:
     # Weights of the nuclear norm and of the outliers.
     gamma: float
     lam: float
+    # Tolerated relative duality gap of each sample, and largest number of iterations.
     tol: ClassVar[float] = 1e-5
     max_iter: ClassVar[int] = 10_000
 
@@ -242,6 +231,10 @@ class ReplaceSpace:
             gone = self.Vt[:, flags[i]]
             A[i] = np.linalg.solve(whole - gone @ gone.T, A[i])
         return A @ self.Vt
+
+
+LearnedSpace = SplitSpace | ReplaceSpace
+"""Data of a fit from which new samples can be cleaned."""
 
 
 def learned_space(problem: GRMRProblem, split: Decomposition) -> LearnedSpace:

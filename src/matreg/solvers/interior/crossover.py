@@ -12,7 +12,6 @@ import contextlib
 from functools import partial
 
 import numpy as np
-import scipy.optimize
 import scipy.sparse.linalg
 
 from ..._typing import Array, Index, Mask
@@ -21,11 +20,11 @@ from ...linalg.thresholding import Coordinates, SmoothedThresholding, soft_thres
 from ...losses.piecewise import PiecewiseLoss
 from ...problem import RMRProblem
 from ...thresholds import CROSSOVER_ORDER
-from ..certificate import SolverResult, Tracker
+from ..certificate import Tracker
 from .interior_point import Best
 
 
-def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> None:
+def crossover(tracker: Tracker, posed: RMRProblem, at: Best) -> None:
     """Offer points near a solution of the problem, or of the same problem in a smaller box.
 
     `posed` is the problem that `at` solves.
@@ -36,8 +35,6 @@ def crossover(tracker: Tracker, posed: RMRProblem, at: Best | SolverResult) -> N
             tracker.offer_dual(lifted(problem, at.beta, loss))
         if at.W.rank:
             tracker.offer_primal(onto_edges(problem, at.W, at.gamma, at.beta, loss))
-        if tracker.W.rank:
-            tracker.offer_dual(multipliers_at(problem, tracker.W))
 
 
 def bounds_of(beta: Array, loss: PiecewiseLoss) -> Array:
@@ -106,61 +103,18 @@ def lifted(problem: RMRProblem, beta: Array, smaller: PiecewiseLoss) -> Array:
 
     In a huge box, W and ``A'beta`` hardly depend on the size of the box, while multipliers at a
     bound grow with it. Therefore beta is scaled up with the box, and the free multipliers are
-    corrected so that ``A'beta`` does not change.
+    corrected so that ``A'beta`` does not change and ``Z'beta = linear_gamma``.
     """
+    design, columns = problem.design, problem.unpenalised
     free = free_samples(beta, smaller)
     bound, small = bounds_of(beta, problem.loss), bounds_of(beta, smaller)
     at_bound = np.where(np.abs(beta) < 0.5 * small, 0.0, np.copysign(bound, beta))
     out = np.where(free, beta * (bound / small), at_bound)
-    rows = problem.design.take(free).stack().reshape(-1, problem.design.p * problem.design.q)
-    goal = problem.design.adjoint(beta - out).reshape(-1)
-    return balanced(problem, out, free, rows, goal)
-
-
-def multipliers_at(problem: RMRProblem, W: Factors) -> Array:
-    """Multipliers (n,) for which W is stationary among matrices of its rank, given the sides."""
-    residual = problem.y - problem.design.forward(W.matrix)
-    residual -= problem.unpenalised.times(problem.primal_at(0.0, residual)[1])
-    rounding = 1e-10 * float(np.abs(problem.y).max())
-    smallest, largest = problem.loss.subgradients(residual, rounding)
-    free = smallest < largest
-    out = np.where(free, 0.0, smallest)
-    coordinates = tangent(W)
-    off = slope_at(problem, W) - problem.dual_image(out)
-    rows = coordinates.of_samples(problem.design.take(free))
-    return balanced(problem, out, free, rows, coordinates.of(off[None])[0])
-
-
-def slope_at(problem: RMRProblem, W: Factors) -> Array:
-    """Derivative (p, q) of the penalty at W within its rank, which the image of beta must equal."""
-    penalty, r = problem.penalty, W.rank
-    slopes = penalty.ridge * W.d[:r] + penalty.derivative(W.d[:r])
-    return (W.U[:, :r] * slopes) @ W.Vt[:r]
-
-
-def balanced(problem: RMRProblem, beta: Array, free: Mask, rows: Array, goal: Array) -> Array:
-    """Multipliers (n,) with the free ones changed so that ``rows' beta[free]`` grows by `goal`.
-
-    They also satisfy ``Z'beta = linear_gamma``, and stay in the box unless the problem is large.
-    """
-    loss, columns = problem.loss, problem.unpenalised
+    rows = design.take(free).stack().reshape(-1, design.p * design.q)
     unit = float(np.abs(rows).mean()) if len(rows) else 0.0  # scales the columns Z like the others
     rows = np.hstack([rows, unit * columns.take(free).columns(len(rows))])
-    goal = np.append(goal, unit * (problem.linear_gamma - columns.sums(beta)))
-    beta, lower, upper = beta.copy(), loss.lower[free], loss.upper[free]
+    missing = unit * (problem.linear_gamma - columns.sums(out))
+    goal = np.append(design.adjoint(beta - out).reshape(-1), missing)
     if len(rows) and np.isfinite(goal).all() and np.isfinite(rows).all():
-        total = goal + rows.T @ beta[free]
-        beta[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
-        size = loss.size[free]
-        usable = max(rows.shape) <= CROSSOVER_ORDER and size.min() > 1e-15 * size.max()
-        if usable and np.any((beta[free] < lower) | (beta[free] > upper)):
-            beta[free] = in_box(rows.T, total, lower, upper)
-    return beta
-
-
-def in_box(M: Array, goal: Array, lower: Array, upper: Array) -> Array:
-    """Least squares solution of ``M x = goal`` with ``lower <= x <= upper``."""
-    size = float(max(upper.max(), -lower.min()))
-    box = (lower / size, upper / size)
-    found = scipy.optimize.lsq_linear(M, goal / size, box, "bvls", tol=1e-15)
-    return np.asarray(size * found.x)
+        out[free] += scipy.sparse.linalg.lsqr(rows.T, goal, atol=1e-15, btol=1e-15)[0]
+    return out

@@ -59,12 +59,6 @@ class Point:
     gamma: Array
     Z: Array
 
-    @property
-    def finite(self) -> bool:
-        """Whether all numbers are finite: the linear algebra may fail in an extreme box."""
-        parts = (self.beta, self.s, self.m, self.W, self.Z, self.gamma)
-        return all(np.isfinite(part).all() for part in parts)
-
     def moved(self, step: float, direction: Point) -> Point:
         """The point after a step of this length in a direction."""
         return Point(
@@ -165,8 +159,6 @@ class InteriorPoint:
             if since >= 12 or solved:
                 return
             direction, length, target = self.direction(point, system, gap)
-            if not direction.finite:
-                return
             length = self.shortened(point, direction, system, target, length)
             point = point.moved(length, direction)
             self.steps += 1

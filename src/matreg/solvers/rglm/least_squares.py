@@ -20,7 +20,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...design import Design
-from ...linalg.factors import Factors, svd
+from ...linalg.factors import Factors, svd, without_rounding
 from ...problem import Problem
 from ..certificate import SolverResult, Tracker
 from ..first_order import ProximalGradient
@@ -95,13 +95,6 @@ def fits_exactly(problem: Problem, result: SolverResult) -> bool:
     size += float(np.linalg.norm(root * design.norms) * np.linalg.norm(result.W.d))
     many = max(design.n, design.p * design.q)
     return bool(np.sqrt(2.0 * result.primal) <= ROUNDING * many * size)
-
-
-def without_rounding(W: Array) -> Factors:
-    """W as factors, with singular values that are zero up to rounding set to zero."""
-    f = svd(W)
-    noise = float(np.finfo(float).eps) * max(W.shape) * f.d.max(initial=0.0)
-    return Factors(f.U, np.where(f.d > noise, f.d, 0.0), f.Vt)
 
 
 def solve_least_squares(

@@ -16,20 +16,14 @@ import numpy as np
 from ..._runtime.progress import without_progress
 from ..._typing import Array
 from ...linalg.descent import backtrack
-from ...linalg.factors import Factors
+from ...linalg.factors import Factors, without_rounding
 from ...losses.piecewise import squared
 from ...losses.smooth import SmoothLoss
 from ...penalties.spectral import SpectralPenalty
 from ...problem import ROUNDING, Problem, RMRProblem
 from ..certificate import SolverResult, Tracker
 from ..warm_start import Start
-from .least_squares import (
-    PreparedForm,
-    kept_at,
-    negligible,
-    solve_least_squares,
-    without_rounding,
-)
+from .least_squares import PreparedForm, kept_at, negligible, solve_least_squares
 from .standard_form import StandardForm, flat
 
 GLMProblem = Problem[SmoothLoss, SpectralPenalty]
