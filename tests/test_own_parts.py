@@ -127,6 +127,30 @@ def test_a_wrong_prox_is_named(data):
         model.fit(data.X, data.y)
 
 
+class Absolute:
+    """``sum c |r|``, whose conjugate is infinite as soon as rounding errors exceed c."""
+
+    def __init__(self, c):
+        self.c = c
+
+    def value(self, r):
+        return float(self.c @ np.abs(r))
+
+    def conjugate(self, beta):
+        return 0.0 if np.all(np.abs(beta) <= self.c) else np.inf
+
+    def prox(self, v, step):
+        return np.sign(v) * np.maximum(np.abs(v) - step * self.c, 0.0)
+
+    def feasible(self, beta, total):
+        return np.clip(beta, -self.c, self.c)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1.0, 1e3, 1e9])
+def test_rounding_errors_at_the_edge_of_the_conjugate_are_no_error(data, unit):
+    check_own_parts(Absolute(np.linspace(0.1, 0.7, 60)), None, unit * data.y, (5, 4))
+
+
 def test_a_loss_that_leaves_out_its_factors_is_refused(data):
     def without(c):
         one = np.ones_like(c)
@@ -138,7 +162,6 @@ def test_a_loss_that_leaves_out_its_factors_is_refused(data):
 
 PENALTIES = {
     "part": (CappedSlope, {"part": lambda s, d: s.tau * float(d.sum())}),
-    "derivative": (CappedSlope, {"derivative": lambda s, d: np.full_like(d, 2 * s.tau)}),
     "threshold": (CappedSlope, {"threshold": lambda s, d, scale, mu: soft_threshold(d, mu, s.tau)}),
     "conjugate_of": (EntrywiseElasticNet, {"conjugate_of": lambda s, Z: 0.0}),
     "prox": (

@@ -22,7 +22,7 @@ STEP = 0.5  # of the prox
 def check_own_parts(loss: Any, penalty: Any, y: Array, shape: tuple[int, int]) -> None:
     """Raise an error if methods of a user's own loss or penalty contradict each other."""
     with np.errstate(all="ignore"):
-        if is_own(loss, "value", "conjugate") and len(y):
+        if is_own(loss, "value", "conjugate", "feasible") and len(y):
             _check_loss(loss, y)
         if is_own(penalty, "value_of", "conjugate_of", "shrink_factor_of", "prox"):
             _check_penalty(penalty, shape)
@@ -69,6 +69,7 @@ def _check_loss(loss: Any, y: Array) -> None:
             for step in (h, -h, size * r, -size * r):
                 if loss.value(r + step) < value + float(g @ step) - room:
                     raise ValueError(f"{name}: {method} contradicts the slope of value(r){doubt}.")
+        g = loss.feasible(g, None)  # rounding errors may take g to where the conjugate is infinite
         conjugate = _number(loss.conjugate(g), f"{name} must return one number from conjugate(g)")
         if _differ(value, conjugate, g * r, rounding):
             raise ValueError(
@@ -127,18 +128,6 @@ def _check_penalty(penalty: Any, shape: tuple[int, int]) -> None:
             raise ValueError(
                 f"{name}: value_of(W) + conjugate_of(Z) must be <Z, W> where Z is the slope at W, "
                 f"but it is {value + conjugate:.6g} instead of {np.vdot(G, W.matrix):.6g}."
-            )
-        if isinstance(penalty, SpectralPenalty):
-            _check_derivative(penalty, W.d[W.d > 0.0], name)
-
-
-def _check_derivative(penalty: SpectralPenalty, d: Array, name: str) -> None:
-    slopes, value = penalty.derivative(d), penalty.part(d)
-    room = 1e-2 * 1e-3 * float(np.abs(slopes * d).sum()) + TOLERANCE * 1e-3 * abs(value)
-    for step in (1e-3 * d, -1e-3 * d):
-        if penalty.part(d + step) < value + float(slopes @ step) - room:
-            raise ValueError(
-                f"{name}: derivative(d) is not the slope of part(d), or part(d) is not convex."
             )
 
 
