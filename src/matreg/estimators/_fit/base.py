@@ -279,9 +279,10 @@ class MatrixEstimator(Fitted, CallbackSupportMixin, BaseEstimator):
             X = self._validate_samples(X, keeps_dtype=not self._takes_missing)
         n = int(X.shape[0])
         Z = new_covariates(self, covariates, n)
-        if not stored:
-            return Samples.of(X, np.zeros(n), np.zeros(n), Z)
         nothing = np.broadcast_to(0.0, (n,))  # takes no memory
+        if not stored:
+            group = np.zeros(0, dtype=np.intp)  # new samples are not compared
+            return Samples(X, nothing, nothing, group, nothing, Z)
         columns = None if Z is None else unpenalised.Columns(Z)
         return as_blocks(X, nothing, nothing, self.matrix_shape_, columns)
 
