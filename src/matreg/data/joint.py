@@ -9,6 +9,7 @@ rest is such a label.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +32,13 @@ class JointProblem:
     # Indices of the samples that have each label; None for classes, which all samples have.
     rows: list[Index | None]
 
+    @cached_property
+    def centres(self) -> list[Array]:
+        """What is subtracted from the samples of each label: with intercepts, their mean."""
+        if not self.fit_intercept:
+            return [np.zeros(one.X.shape[1:]) for one in self.singles]
+        return [np.average(one.X, axis=0, weights=one.weights) for one in self.singles]
+
     @property
     def labels(self) -> bool:
         """Whether the problems are those of labels, which have units, and not of classes."""
@@ -44,28 +52,18 @@ class JointProblem:
         return 8.0 * sum(one.n for one in self.singles) * rows * columns
 
     def samples(self) -> Samples:
-        """The samples of the joint problem, with unpenalised columns of each single problem."""
+        """The centred samples of the joint problem, with unpenalised columns of each problem."""
         p, q = self.singles[0].X.shape[1:]
         k, total = len(self.singles), sum(one.n for one in self.singles)
         rows, columns = (end.stop for end in self.place(k - 1, p, q))
         unpenalised = [columns_of(one, self.fit_intercept) for one in self.singles]
         X, Z, start = np.zeros((total, rows, columns)), block_diag(*unpenalised), 0
-        for j, one in enumerate(self.singles):
-            X[(slice(start, start + one.n), *self.place(j, p, q))] = one.X
+        for j, (one, middle) in enumerate(zip(self.singles, self.centres, strict=True)):
+            X[(slice(start, start + one.n), *self.place(j, p, q))] = one.X - middle
             start += one.n
         y = np.concatenate([one.y for one in self.singles])
         weights = np.concatenate([one.weights for one in self.singles])
         return Samples.of(X, y, weights, Z if Z.size else None)
-
-    def centred(self) -> JointProblem:
-        """With intercepts, the samples of each label minus their mean: an equivalent problem."""
-        if not self.fit_intercept:
-            return self
-        means = [np.average(one.X, axis=0, weights=one.weights) for one in self.singles]
-        both = zip(self.singles, means, strict=True)
-        return replace(
-            self, singles=[replace(one, X=one.X - mean, equal=None) for one, mean in both]
-        )
 
     def ridge(self, ridge: float) -> Array:
         """The ridge of each column: `ridge` for covariates, 0 for intercepts."""
@@ -96,11 +94,12 @@ class JointProblem:
         """Results of the single problems: parts of W, of the columns and of the dual point."""
         p, q = self.singles[0].X.shape[1:]
         places = (self.place(j, p, q) for j in range(len(self.singles)))
-        coefs = (result.W.matrix[rows, columns] for rows, columns in places)
-        gammas = zip(*self.unpenalised(result.covariate_coef), strict=True)
+        coefs = [result.W.matrix[rows, columns] for rows, columns in places]
+        intercepts, gammas = self.unpenalised(result.covariate_coef)
+        intercepts -= [float(np.vdot(*both)) for both in zip(coefs, self.centres, strict=True)]
         betas = np.split(result.beta, np.cumsum([one.n for one in self.singles])[:-1])
-        found = []
-        for one, W, (b, c), beta in zip(self.singles, coefs, gammas, betas, strict=True):
+        found, each = [], zip(self.singles, coefs, intercepts, gammas, betas, strict=True)
+        for one, W, b, c, beta in each:
             offset = np.full(one.n, b) if one.Z is None else b + one.Z @ c
             columns = one.unpenalised(self.fit_intercept).columns(one.n)
             own: dict[str, Any] = {

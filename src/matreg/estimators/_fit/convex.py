@@ -178,9 +178,7 @@ class ConvexEstimator(SingleFit):
         model = self._with_ridge(model, samples, parts)
 
         def largest() -> float:
-            own = units
-            if joint is not None and joint.labels:  # the share by chance is that of all labels
-                own = Units(joint.centred().samples(), model.fit_intercept)
+            own = Units(parts[0].samples, model.fit_intercept) if parts[0].joins_labels else units
             return self._tau_share(own) * self._tau_max(model, samples, parts, AS_UNIT)
 
         for name in ("l1", "ridge"):
