@@ -73,8 +73,8 @@ class LeaveOneOutResult:
     leverage : ndarray of shape (n,) or (problems, n)
         Derivative of the prediction of a sample with respect to its own label, from 0 to 1.
     influence : ndarray of shape (n,) or (problems, n)
-        Root mean square change of all decisions when the sample is removed, in the units of the
-        decisions; NaN from about 2,900 samples on.
+        Root mean square change of the decisions of all distinct samples, each counted once, when
+        the sample is removed, in the units of the decisions; NaN from about 2,900 samples on.
     refitted : ndarray of bool of shape (n,)
         Samples without which the model was fitted again, because their residuals were in doubt.
     doubt : float
@@ -115,7 +115,8 @@ class LeaveOneOutResult:
 
         For exchangeable samples, and parameters that were not chosen with their labels, the
         intervals cover a new label with a probability of at least ``2 confidence - 1`` up to the
-        `doubt`, whatever the model, and usually with about `confidence`.
+        `doubt`, whatever the model, and usually with about `confidence`. Residuals have no weights:
+        a sample of weight 2 counts once, two copies of a sample count twice.
 
         Parameters
         ----------
