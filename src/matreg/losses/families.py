@@ -352,15 +352,7 @@ def log_or_minus_infinity(mean: Any) -> float:
 
 
 def in_units(family: LossFamily, number: Any) -> LossFamily:
-    """The family, with numbers instead of words such as "scale".
-
-    Parameters
-    ----------
-    family : LossFamily
-        A family, some of whose parameters may be words.
-    number : callable
-        Maps the parameter's name, its given value and the multiple of "scale" to a number.
-    """
+    """The family with ``number(name, given, multiple of "scale")`` instead of words."""
     if absent := [name for name in family.units if not hasattr(family, name)]:
         raise ValueError(
             f"the loss family {type(family).__name__} has no parameter {absent[0]!r}, which is a "
